@@ -17,7 +17,8 @@ use rustix::thread::{sched_getcpu, sched_yield};
 use rustix::time::Timespec;
 
 use crate::bells::Bell;
-use crate::bells::sets::{Sets, WAKER, is_supervision, listen_to, no_events};
+use crate::bells::set::{WAKER, is_supervision, listen_to, no_events};
+use crate::bells::sets::Sets;
 use crate::clock;
 use crate::engine::Engine;
 use crate::memory::sync;
@@ -155,6 +156,10 @@ impl Host {
             }
         }
         self.sets.idle.begins();
+        if let Some(carry) = self.sets.carry.get() {
+            // The wait that comes is the application's own.
+            carry.hand_over();
+        }
     }
 
     /// What this node sleeps on, for a thread that waits without having the node.
@@ -196,6 +201,7 @@ impl Host {
         let mut beyond = set;
         let kept: [Option<Watch<'a, PeerWords>>; KEPT] = array::from_fn(|_| beyond.next());
         let more = beyond.clone().next().is_some();
+        let mut waiting = None;
         loop {
             for _ in 0..ROUNDS {
                 let changed = || kept.iter().map_while(|watch| *watch).any(|watch| watch.changed());
@@ -209,6 +215,9 @@ impl Host {
                 }
             }
             between();
+            if let Some(waiting) = waiting.get_or_insert_with(|| self.sets.waiting()) {
+                waiting.carry();
+            }
             let ticks = clock::ticks();
             self.look(ticks);
             if self.door.has_news() {
@@ -386,7 +395,8 @@ impl Platform for Host {
             }
         }
         Some(match self.door.next()? {
-            News::Connected(Linked { key, name, incarnation, own, peer, bell }) => {
+            News::Connected(linked) => {
+                let Linked { key, name, incarnation, own, peer, bell } = *linked;
                 Ok(Event::Connected(Connected { key, name, incarnation, own, peer, bell }))
             }
             News::Lost(key, reason) => Ok(Event::Lost { key, reason }),

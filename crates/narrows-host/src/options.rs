@@ -1,7 +1,7 @@
 //! How a node of this host is opened.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use narrows::endpoint::Limits;
 use narrows::link::Name;
@@ -202,6 +202,7 @@ impl Options {
             rendezvous: new_set()?,
             told: self.background.then(Bell::new).transpose().map_err(no_bell)?,
             bells: new_set()?,
+            carry: OnceLock::new(),
             idle,
             maker: Maker::this(),
         });

@@ -1,8 +1,13 @@
 //! Doorbells: an event counter that a peer writes and this node sleeps on.
 
 pub(crate) mod aio;
+pub(crate) mod carry;
 pub(crate) mod idle;
+pub(crate) mod set;
 pub(crate) mod sets;
+
+use std::fmt;
+use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,13 +15,15 @@ use rustix::fs::OFlags;
 use rustix::io;
 
 use crate::closing::Foreign;
+use carry::Carries;
 
 /// A doorbell: the end that is rung, or the one that is slept on.
-#[derive(Debug)]
 pub struct Bell {
     counter: OwnedFd,
     /// Whether it is another user's, which could make it one that blocks its writer.
     others: bool,
+    /// What is told instead, which wakes the thread that sleeps on the counter if it has to.
+    carries: Option<Arc<dyn Carries>>,
 }
 
 impl Bell {
@@ -26,7 +33,7 @@ impl Bell {
     /// What the system says if it has no room for it.
     pub fn new() -> io::Result<Bell> {
         let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Bell { counter, others: false })
+        Ok(Bell { counter, others: false, carries: None })
     }
 
     /// Takes a descriptor that a peer sent, another user's perhaps, if it is what it should be:
@@ -37,7 +44,7 @@ impl Bell {
     pub(crate) fn received(descriptor: Foreign, others: bool) -> io::Result<Option<Bell>> {
         let Some(counter) = descriptor.counter()? else { return Ok(None) };
         rustix::fs::fcntl_setfl(&counter, OFlags::NONBLOCK)?;
-        Ok(Some(Bell { counter, others }))
+        Ok(Some(Bell { counter, others, carries: None }))
     }
 
     /// The same bell once more.
@@ -46,7 +53,13 @@ impl Bell {
     /// What the system says if it has no room for it.
     pub(crate) fn share(&self) -> io::Result<Bell> {
         let counter = io::fcntl_dupfd_cloexec(&self.counter, 0)?;
-        Ok(Bell { counter, others: self.others })
+        Ok(Bell { counter, others: self.others, carries: self.carries.clone() })
+    }
+
+    /// The same bell, for the node whose link this end carries: what the node rings for is sent at
+    /// once.
+    pub(crate) fn told(self, carries: Arc<dyn Carries>) -> Bell {
+        Bell { carries: Some(carries), ..self }
     }
 
     /// Forgets how often it was rung.
@@ -58,11 +71,19 @@ impl Bell {
     #[inline]
     pub fn ring(&self) {
         // Nothing can be done about what fails here: it is the peer that does not hear.
-        if self.others {
+        if let Some(carries) = &self.carries {
+            carries.push();
+        } else if self.others {
             let _ = aio::add(self.counter.as_fd());
         } else {
             let _ = io::retry_on_intr(|| io::write(&self.counter, &1u64.to_ne_bytes()));
         }
+    }
+}
+
+impl fmt::Debug for Bell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bell").field("counter", &self.counter).finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a node sleeps on: a set that says what can be done at the rendezvous, and one of all bells.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, epoll, poll};
@@ -8,19 +9,13 @@ use rustix::io;
 use rustix::time::Timespec;
 
 use crate::bells::Bell;
+use crate::bells::carry::{Carry, Waiting};
 use crate::bells::idle::Idle;
+use crate::bells::set::{CARRY, is_supervision, listen_to, no_events, wait_for};
 use crate::memory::fork::Maker;
 
-/// In nanoseconds.
-const MILLISECOND: i64 = 1_000_000;
 /// Seconds that a copy of a node sleeps at a time.
 const LONGEST_REST: i64 = 3600;
-
-/// What the set of all bells says of [`Sets::supervision`].
-pub(crate) const SUPERVISION: u64 = u64::MAX;
-
-/// What it says of a bell of this process's own.
-pub(crate) const WAKER: u64 = u64::MAX - 1;
 
 /// What a node sleeps on.
 pub(crate) struct Sets {
@@ -30,6 +25,8 @@ pub(crate) struct Sets {
     pub told: Option<Bell>,
     /// All bells, and [supervision](Sets::supervision).
     pub bells: OwnedFd,
+    /// The links that the node carries itself while it waits, if there have been any.
+    pub carry: OnceLock<Carry>,
     /// The core under the thread that sleeps on them.
     pub idle: Idle,
     pub maker: Maker,
@@ -47,7 +44,43 @@ impl Sets {
             return Ok(rest(timeout));
         }
         self.idle.begins();
-        wait_for(&self.bells, events, timeout)
+        match self.waiting() {
+            Some(waiting) => waiting.sleep(&self.bells, events, timeout),
+            None => wait_for(&self.bells, events, timeout),
+        }
+    }
+
+    /// Sleeps until a bell rings, for a thread that does not have the node. Whether there is
+    /// something to do at the rendezvous.
+    pub(crate) fn sleep_without(&self, within: Option<Duration>) -> bool {
+        // What is too long for the system is for good.
+        let within = within.and_then(|within| within.try_into().ok());
+        let mut events = no_events::<16>();
+        // What fails here ends the sleep, as an interruption does.
+        let heard = self.sleep(&mut events, within).unwrap_or(0);
+        events.iter().take(heard).any(is_supervision)
+    }
+
+    /// What the node carries itself while it waits; nothing without a thread that looks after it
+    /// when the node computes.
+    ///
+    /// # Errors
+    /// What the system says if it has no room for it.
+    pub(crate) fn carry(&self) -> io::Result<Option<&Carry>> {
+        if self.told.is_none() || self.carry.get().is_some() {
+            return Ok(self.carry.get());
+        }
+        let carry = Carry::new(self.bells.as_fd())?;
+        listen_to(&self.rendezvous, carry.as_fd(), CARRY, false)?;
+        Ok(Some(self.carry.get_or_init(|| carry)))
+    }
+
+    /// A wait, for a node that has links to carry meanwhile.
+    #[inline]
+    pub(crate) fn waiting(&self) -> Option<Waiting<'_>> {
+        let carry = self.carry.get().filter(|carry| carry.has_links())?;
+        // What a copy would carry is its parent's.
+        (!self.maker.is_another()).then(|| carry.begin())
     }
 
     /// As [`Sets::sleep`], on the rendezvous alone. How many descriptors have something: one at
@@ -73,42 +106,4 @@ fn rest(timeout: Option<Timespec>) -> usize {
     let nanos = timeout.map_or(0, |timeout| timeout.tv_nsec);
     std::thread::sleep(Duration::new(secs.unsigned_abs(), u32::try_from(nanos).unwrap_or(0)));
     0
-}
-
-/// Room for what a set says.
-pub(crate) fn no_events<const N: usize>() -> [epoll::Event; N] {
-    [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; N]
-}
-
-/// Whether what the set of all bells says is of [`Sets::supervision`].
-pub(crate) fn is_supervision(event: &epoll::Event) -> bool {
-    // The event is packed: its data has no place to be referred to.
-    let data = event.data;
-    data.u64() == SUPERVISION
-}
-
-/// Adds a descriptor to a set.
-pub(crate) fn listen_to(set: &OwnedFd, fd: BorrowedFd<'_>, key: u64, edge: bool) -> io::Result<()> {
-    let flags =
-        if edge { epoll::EventFlags::IN | epoll::EventFlags::ET } else { epoll::EventFlags::IN };
-    epoll::add(set, fd, epoll::EventData::new_u64(key), flags)
-}
-
-/// Waits for descriptors of a set, and may return before the timeout for no reason: a set waits
-/// whole milliseconds, so a longer timeout is cut to them, and what is left is waited for on the
-/// set's own descriptor. (One call does both, but only from Linux 5.11 on.)
-pub(crate) fn wait_for(
-    set: &OwnedFd,
-    events: &mut [epoll::Event],
-    timeout: Option<Timespec>,
-) -> io::Result<usize> {
-    let Some(timeout) = timeout else { return epoll::wait(set, events, None) };
-    let whole = timeout.tv_nsec / MILLISECOND * MILLISECOND;
-    if (timeout.tv_sec > 0 || whole > 0 || timeout.tv_nsec == 0)
-        || poll(&mut [PollFd::new(set, PollFlags::IN)], Some(&timeout))? > 0
-    {
-        let timeout = Timespec { tv_nsec: whole, ..timeout };
-        return epoll::wait(set, events, Some(&timeout));
-    }
-    Ok(0)
 }

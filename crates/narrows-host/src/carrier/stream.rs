@@ -1,13 +1,14 @@
 //! A Unix stream socket as a medium of frames: each is its length, in a little-endian word, and its
 //! bytes.
 
+use std::sync::Arc;
+
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
 use narrows::platform::{Memory as _, OwnMemory as _};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{self, Errno};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, recv, send, shutdown,
-    socketpair, sockopt,
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair, sockopt,
 };
 
 use crate::closing::Foreign;
@@ -20,14 +21,18 @@ const PREFIX: usize = 4;
 /// Bytes that wait here to be sent before there is no room for another frame.
 const WAITING: usize = 2 * MTU;
 
+/// Bytes that are taken from the system and not used yet, at most: two frames.
+const ROOM: usize = 2 * (PREFIX + MTU);
+
 /// One end of a stream.
 pub(crate) struct Stream {
-    socket: OwnedFd,
+    socket: Arc<OwnedFd>,
     /// Frames to be sent, and how much of them the system has.
     out: Vec<u8>,
     sent: usize,
-    /// What came: from `taken` on it has not been used.
-    into: Vec<u8>,
+    /// Room for what comes: up to `came` it has, and from `taken` on it has not been used.
+    into: Box<[u8]>,
+    came: usize,
     taken: usize,
     /// Bytes of the frame that is being received.
     frame: Option<usize>,
@@ -53,9 +58,18 @@ impl Stream {
         Ok(is_stream.then_some(socket))
     }
 
-    pub(crate) fn new(socket: OwnedFd) -> Stream {
-        let (out, into) = (Vec::new(), Vec::new());
-        Stream { socket, out, sent: 0, into, taken: 0, frame: None, ended: false }
+    pub(crate) fn new(socket: Arc<OwnedFd>) -> Stream {
+        Stream {
+            socket,
+            // All that it will ever hold: a node that sends makes no memory.
+            out: Vec::with_capacity(WAITING + PREFIX + MTU),
+            sent: 0,
+            into: vec![0; ROOM].into_boxed_slice(),
+            came: 0,
+            taken: 0,
+            frame: None,
+            ended: false,
+        }
     }
 
     /// Whether frames wait here to be sent.
@@ -78,9 +92,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Says that nothing more will be sent.
-    pub(crate) fn part(&self) {
-        let _ = shutdown(&self.socket, Shutdown::Write);
+    /// Whether a frame has come that the system says nothing of any more.
+    pub(crate) fn holds_frame(&mut self) -> bool {
+        self.complete().is_some()
     }
 
     /// Takes what the system has, until a frame is complete. False if it has not come yet.
@@ -98,7 +112,7 @@ impl Stream {
 
     /// The length of the frame that begins what came, if all of it has come.
     fn complete(&mut self) -> Option<usize> {
-        let came = self.into.get(self.taken..)?;
+        let came = self.into.get(self.taken..self.came)?;
         let (prefix, rest) = came.split_first_chunk::<PREFIX>()?;
         let len = u32::from_le_bytes(*prefix) as usize;
         // A peer that says so is not understood any more: where the next frame begins is lost.
@@ -108,24 +122,23 @@ impl Stream {
 
     /// Takes some bytes. False if none are there.
     fn take_more(&mut self) -> bool {
-        self.into.drain(..self.taken);
-        self.taken = 0;
-        let have = self.into.len();
-        self.into.resize(have + PREFIX + MTU, 0);
-        let came = loop {
-            let to = self.into.get_mut(have..).unwrap_or_default();
-            match recv(&self.socket, to, RecvFlags::DONTWAIT) {
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => break None,
-                Ok((0, _)) | Err(_) => {
-                    self.ended = true;
-                    break None;
-                }
-                Ok((came, _)) => break Some(came),
+        if self.taken > 0 {
+            self.into.copy_within(self.taken..self.came, 0);
+            self.came -= self.taken;
+            self.taken = 0;
+        }
+        let to = self.into.get_mut(self.came..).unwrap_or_default();
+        match io::retry_on_intr(|| recv(&self.socket, &mut *to, RecvFlags::DONTWAIT)) {
+            Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => false,
+            Ok((0, _)) | Err(_) => {
+                self.ended = true;
+                false
             }
-        };
-        self.into.truncate(have + came.unwrap_or(0));
-        came.is_some()
+            Ok((came, _)) => {
+                self.came += came;
+                true
+            }
+        }
     }
 }
 
@@ -217,7 +230,7 @@ mod tests {
 
         fn pair(&self) -> [Stream; 2] {
             let (a, b) = Stream::pair().expect("two ends");
-            [a, b].map(Stream::new)
+            [a, b].map(|end| Stream::new(Arc::new(end)))
         }
         fn buffer(&self, bytes: &[u8]) -> Region {
             let (region, _) = Region::new(&Layout::standard(64).expect("a line")).expect("memory");
@@ -244,7 +257,11 @@ mod tests {
             let (a, b) = Stream::pair().expect("two ends");
             send(&a, bytes, SendFlags::empty()).expect("room");
             drop(a);
-            assert_eq!(Stream::new(b).try_receive(&mut [0; 4]), Err(NoFrame::Gone), "{bytes:?}");
+            assert_eq!(
+                Stream::new(Arc::new(b)).try_receive(&mut [0; 4]),
+                Err(NoFrame::Gone),
+                "{bytes:?}"
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ use super::Stack;
 use super::core::Core;
 use super::lock::{self, Led, Lock};
 use super::waits::{Awaited, Waits};
-use crate::bells::sets::{Sets, is_supervision, no_events};
+use crate::bells::sets::Sets;
 
 /// How long a leader looks before it sleeps, at most. Meanwhile it has the lock.
 const LOOK: Duration = Duration::from_micros(50);
@@ -109,16 +109,6 @@ impl Shared {
         look(core, window)
     }
 
-    /// Sleeps until a bell rings. Whether there is something to do at the rendezvous.
-    fn sleep_on_bells(&self, within: Option<Duration>) -> bool {
-        // What is too long for the system is for good.
-        let within = within.and_then(|within| within.try_into().ok());
-        let mut events = no_events::<16>();
-        // What fails here ends the sleep, as an interruption does.
-        let heard = self.sets.sleep(&mut events, within).unwrap_or(0);
-        events.iter().take(heard).any(is_supervision)
-    }
-
     /// Sleeps as the leader, after it has looked for so long.
     fn lead(
         &self,
@@ -132,7 +122,7 @@ impl Shared {
         let left = within.map(|within| within.saturating_sub(looked));
         let left = left.into_iter().chain(at_most).min();
         let mut news = false;
-        core.lead(what, || news = self.sleep_on_bells(left));
+        core.lead(what, || news = self.sets.sleep_without(left));
         if news {
             core.around.node.platform().turn();
             core.around.node.poll();

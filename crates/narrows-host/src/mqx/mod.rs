@@ -81,7 +81,7 @@ pub enum ProcessorError {
     Node(OpenError),
     /// Its tables were not made.
     Tables(NoProcessor),
-    /// Its thread did not start, or has no descriptor to sleep on.
+    /// Its thread did not start, or has nothing to sleep on.
     Thread(String),
 }
 
@@ -246,8 +246,7 @@ impl Processor {
         let numbers: Vec<u8> = (0..).map_while(|link| table.neighbour(link)).collect();
         let core = Core::new(Heap, (number, next_life()), table, limits);
         let core = core.map_err(ProcessorError::Tables)?;
-        // The thread is always in a call of its node.
-        let node = host(Options::new(name_of(number)).background(false)).node();
+        let node = host(Options::new(name_of(number))).node();
         let mut node = node.map_err(ProcessorError::Node)?;
         way::open(&mut node);
         let thread = |error: &dyn fmt::Display| ProcessorError::Thread(error.to_string());
@@ -257,7 +256,9 @@ impl Processor {
         };
         let neighbours: Result<Vec<Neighbour>, ProcessorError> =
             numbers.into_iter().map(neighbour).collect();
-        let node_bell = service::doorbell(&node).map_err(|e| thread(&e))?;
+        let bell = Bell::new().map_err(|e| thread(&e))?;
+        node.platform().listen(&bell).map_err(|e| thread(&e))?;
+        let sets = node.platform().sets();
         let inner = Inner {
             core,
             node: Some(node),
@@ -268,14 +269,14 @@ impl Processor {
         let shared = Arc::new(Shared {
             inner: Mutex::new(inner),
             came: Condvar::new(),
-            bell: Bell::new().map_err(|e| thread(&e))?,
+            bell,
             tasks: AtomicU32::new(1),
         });
         let served = Arc::clone(&shared);
         let builder = std::thread::Builder::new().name("narrows-mqx".into());
         let started = builder.spawn(move || {
             system::run_anywhere();
-            service::run(&served, &node_bell);
+            service::run(&served, &sets);
         });
         Ok(Processor { shared, thread: Some(started.map_err(|e| thread(&e))?) })
     }

@@ -2,14 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use narrows::mqx::Left;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::io;
-
 use super::way::Way;
 use super::{Inner, Shared};
-use crate::Node;
+use crate::bells::sets::Sets;
+use narrows::mqx::Left;
 
 /// How often the links are gone round before others have their turn.
 const ROUNDS: usize = 16;
@@ -18,21 +14,17 @@ const STRANDED: Duration = Duration::from_secs(5);
 /// How soon a neighbour that was not found is hunted again.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// What the thread sleeps on beside its bell.
-pub(super) fn doorbell(node: &Node) -> io::Result<OwnedFd> {
-    io::fcntl_dupfd_cloexec(node.platform().as_fd(), 0)
-}
-
 /// Serves until the processor is closed.
-pub(super) fn run(shared: &Shared, doorbell: &OwnedFd) {
-    let mut since = None;
+pub(super) fn run(shared: &Shared, sets: &Sets) {
+    let (mut since, mut news) = (None, true);
     loop {
         let mut inner = shared.lock();
         let Some(node) = &mut inner.node else { return };
         node.disarm();
-        node.platform().hear();
+        if news {
+            node.platform().turn();
+        }
         node.poll();
-        shared.bell.hear();
         let found = inner.hunt();
         let more = inner.settle(true);
         let stranded = inner.core.is_stranded();
@@ -43,12 +35,7 @@ pub(super) fn run(shared: &Shared, doorbell: &OwnedFd) {
         let Some(node) = &mut inner.node else { return };
         let sleeps = !node.arm() && !more;
         shared.leave(inner);
-        if sleeps {
-            let mut two =
-                [PollFd::new(doorbell, PollFlags::IN), PollFd::new(&shared.bell, PollFlags::IN)];
-            let again = Timespec::try_from(AGAIN).ok().filter(|_| !found || stranded);
-            let _ = poll(&mut two, again.as_ref());
-        }
+        news = sleeps && sets.sleep_without((!found || stranded).then_some(AGAIN));
     }
 }
 

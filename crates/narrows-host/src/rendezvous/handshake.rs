@@ -12,7 +12,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use super::{Connection, Linked, News, Rendezvous, Stage, hunt_error, let_go};
 use crate::bells::Bell;
 use crate::bells::aio;
-use crate::bells::sets::listen_to;
+use crate::bells::carry::Carry;
+use crate::bells::set::listen_to;
 use crate::carrier::{self, Carried, Parts, Stream};
 use crate::closing::{self, Foreign};
 use crate::memory::{LINE, PeerRegion, Region, Unfit};
@@ -199,8 +200,13 @@ impl Rendezvous {
             node: bell.share().map_err(again)?,
             socket: fcntl_dupfd_cloexec(&connection.socket, 0).map_err(again)?,
         };
-        let started = Carried::start(parts, hello.size).map_err(again)?;
+        let carry = self.sets.carry().map_err(again)?;
+        let by_node = carry.map(Carry::by_node).unwrap_or_default();
+        let started = Carried::start(parts, hello.size, by_node).map_err(again)?;
         let (carried, seen, ring) = started.ok_or(Refusal::Malformed)?;
+        if let Some(carry) = carry {
+            carry.add(key, carried.link()).map_err(again)?;
+        }
         connection.carried = Some(carried);
         Ok((seen, ring))
     }
@@ -333,13 +339,8 @@ impl Rendezvous {
                 self.filling.push_back((key, own.share(), 0));
             }
         }
-        self.news.push_back(News::Connected(Linked {
-            key,
-            name: hello.name,
-            incarnation: hello.incarnation,
-            own,
-            peer,
-            bell,
-        }));
+        let (name, incarnation) = (hello.name, hello.incarnation);
+        let linked = Linked { key, name, incarnation, own, peer, bell };
+        self.news.push_back(News::Connected(Box::new(linked)));
     }
 }

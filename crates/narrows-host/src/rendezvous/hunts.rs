@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::directory::Life;
 use super::packet::{self, Farewell, Hello};
 use super::{Connection, News, QUICK_TICK, Rendezvous, Stage, hunt_error};
-use crate::bells::sets::listen_to;
+use crate::bells::set::listen_to;
 use crate::carrier::{self, Carrier, Stream};
 use crate::system::peer_user;
 

@@ -25,7 +25,9 @@ use rustix::net::Shutdown;
 use rustix::time::Timespec;
 
 use crate::bells::Bell;
-use crate::bells::sets::{SUPERVISION, Sets, listen_to, no_events};
+use crate::bells::carry::Carry;
+use crate::bells::set::{CARRY, SUPERVISION, listen_to, no_events};
+use crate::bells::sets::Sets;
 use crate::carrier::{Carried, Carrier};
 use crate::closing;
 use crate::memory::fork::Maker;
@@ -61,7 +63,7 @@ const FIRST_KEY: u32 = 8;
 /// What the stack is told.
 pub(crate) enum News {
     /// A link is up.
-    Connected(Linked),
+    Connected(Box<Linked>),
     /// A link has ended.
     Lost(u32, Lost),
     /// A hunt has ended in vain.
@@ -266,6 +268,7 @@ impl Rendezvous {
             match data.u64() {
                 LISTENER => self.accept(),
                 TICKER => self.tick(),
+                CARRY => self.sets.carry.get().into_iter().for_each(Carry::look_after),
                 key => self.hear(key as u32),
             }
             if !self.news.is_empty() {
@@ -370,6 +373,9 @@ impl Rendezvous {
         let _ = epoll::delete(&self.sets.rendezvous, &connection.socket);
         if let Stage::Greeted { bell, .. } | Stage::Linked { bell, .. } = &connection.stage {
             let _ = epoll::delete(&self.sets.bells, bell);
+        }
+        if let (Some(_), Some(carry)) = (&connection.carried, self.sets.carry.get()) {
+            carry.remove(key);
         }
         let_go(connection.socket, connection.others);
         for hunt in self.hunts.iter_mut().filter(|h| h.greeted == Some(key)) {

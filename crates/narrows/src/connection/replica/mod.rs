@@ -255,10 +255,16 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
     /// Then comes a full fence, and what it published meanwhile is [sent](Replica::send) before
     /// this end sleeps.
     pub fn arm(&self) {
+        self.arm_for_entries();
+        self.want(1);
+    }
+
+    /// Asks it to ring for the next entry it publishes. What it gives credit for and returns can go
+    /// with that.
+    pub fn arm_for_entries(&self) {
         for lane in self.lanes.iter() {
             lane.their_armed.store(0, if lane.next == 0 { u32::MAX } else { lane.next });
         }
-        self.want(1);
     }
 
     /// Asks it not to ring.
