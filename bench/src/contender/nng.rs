@@ -1,5 +1,5 @@
-//! nng over TCP: a pair of sockets of its protocol `pair`, with the threads that it starts itself on
-//! its end's core.
+//! nng over TCP: a pair of sockets of its protocol `pair`, with the threads that it starts itself
+//! on its end's core.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
