@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::contender::Mode;
+use crate::contender::{Group, Mode};
 
 /// Compares Narrows with its peers and writes docs/BENCHMARKS.md
 ///
@@ -22,6 +22,9 @@ pub struct Flags {
     /// Only contenders whose name has this in it; may be repeated
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
+    /// Only contenders of this group
+    #[arg(long)]
+    pub group: Option<Group>,
     /// Only these sizes of messages, in bytes: multiples of 8
     #[arg(long, value_delimiter = ',', default_values_t = [8, 48, 64, 1024, 4096, 65536])]
     pub bytes: Vec<usize>,

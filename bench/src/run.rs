@@ -94,7 +94,8 @@ fn choose(flags: &Flags) -> io::Result<Vec<&'static dyn Contender>> {
     if let Some(bytes) = flags.bytes.iter().find(|bytes| **bytes == 0 || **bytes % 8 != 0) {
         return Err(io::Error::other(format!("--bytes {bytes}: sizes are multiples of 8")));
     }
-    let all = contender::all();
+    let mut all = contender::all();
+    all.retain(|contender| flags.group.is_none_or(|group| group == contender.over().group()));
     for only in &flags.only {
         if !all.iter().any(|contender| meant(*contender, only)) {
             let names: Vec<_> = all.iter().map(|contender| contender.name()).collect();
@@ -171,7 +172,7 @@ fn add(to: &mut Found, more: Found) {
 
 /// Where the document goes.
 fn output(flags: &Flags) -> Option<PathBuf> {
-    let all = flags.only.is_empty() && flags.mode.is_none();
+    let all = flags.only.is_empty() && flags.group.is_none() && flags.mode.is_none();
     let docs = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     flags.output.clone().or_else(|| all.then(docs))
 }
@@ -220,4 +221,49 @@ fn read(file: &Path) -> String {
 
 fn name(file: &Path) -> String {
     format!("cannot write {}", file.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn chosen(flags: &[&str]) -> Result<Vec<&'static str>, String> {
+        let flags = Flags::try_parse_from([&["narrows-bench"], flags].concat());
+        let chosen = choose(&flags.map_err(|error| error.to_string())?);
+        let chosen = chosen.map_err(|error| error.to_string())?;
+        Ok(chosen.iter().map(|contender| contender.name()).collect())
+    }
+
+    #[test]
+    fn a_group_is_chosen_alone_and_a_name_within_it() {
+        let [all, machine, sockets] =
+            [&[][..], &["--group", "machine"], &["--group", "sockets"]].map(chosen);
+        let (all, machine, sockets) = (all.unwrap(), machine.unwrap(), sockets.unwrap());
+        assert_eq!(all.len(), machine.len() + sockets.len());
+        assert!(machine.contains(&"ZeroMQ") && !sockets.contains(&"ZeroMQ"));
+        assert!(sockets.contains(&"ZeroMQ over TCP") && !machine.contains(&"ZeroMQ over TCP"));
+        assert_eq!(
+            chosen(&["--group", "sockets", "--only", "zeromq"]).unwrap(),
+            ["ZeroMQ over TCP"]
+        );
+    }
+
+    #[test]
+    fn a_name_that_its_group_has_not_is_refused_with_those_it_has() {
+        let error = chosen(&["--group", "sockets", "--only", "pipe"]).unwrap_err();
+        assert!(error.contains("--only pipe") && error.contains("nng over TCP"), "{error}");
+        assert!(!error.contains("iceoryx2"), "{error}");
+        assert!(chosen(&["--group", "nobody"]).unwrap_err().contains("sockets"));
+    }
+
+    #[test]
+    fn a_part_of_the_contenders_does_not_overwrite_the_document() {
+        for flags in [&["--group", "sockets"][..], &["--only", "pipe"], &["--mode", "blocked"]] {
+            let flags = Flags::parse_from([&["narrows-bench"], flags].concat());
+            assert!(output(&flags).is_none());
+        }
+        assert!(output(&Flags::parse_from(["narrows-bench"])).is_some());
+    }
 }

@@ -17,10 +17,12 @@ mod memcpy;
 mod message_queue;
 mod narrows_call;
 mod narrows_message;
+mod nng;
 mod pipe;
 mod rtrb;
 mod slots;
-mod unix_socket;
+mod socket;
+mod way;
 mod zeromq;
 
 use std::io;
@@ -49,8 +51,8 @@ pub fn all() -> Vec<&'static dyn Contender> {
         &rtrb::Rtrb,
         &crossbeam::Crossbeam,
         &ipc_channel::IpcChannel,
-        &zeromq::ZeroMq,
-        &unix_socket::UnixSocket,
+        &zeromq::IPC,
+        &socket::PACKETS,
         &pipe::Pipe,
         &message_queue::MessageQueue,
         &line::Line,
@@ -58,6 +60,14 @@ pub fn all() -> Vec<&'static dyn Contender> {
         &memcpy::Memcpy,
         &futex::Futex,
         &eventfd::Eventfd,
+        &narrows_message::STREAM,
+        &narrows_call::STREAM,
+        &narrows_message::BRIDGES,
+        &narrows_call::BRIDGES,
+        &nng::Nng,
+        &zeromq::TCP,
+        &socket::UNIX,
+        &socket::TCP,
     ]
 }
 
@@ -71,6 +81,44 @@ pub enum Kind {
     Peer,
     /// What the machine itself allows: written by hand for this bench, and no messaging.
     Floor,
+}
+
+/// What a contender's bytes go over: like is compared with like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Whatever the contender makes of one machine: mostly memory.
+    Machine,
+    /// A Unix stream socket.
+    Unix,
+    /// TCP, over the loopback.
+    Tcp,
+}
+
+impl Over {
+    /// All of them.
+    pub const ALL: [Over; 3] = [Over::Machine, Over::Unix, Over::Tcp];
+
+    /// Where it is compared.
+    pub fn group(self) -> Group {
+        match self {
+            Over::Machine => Group::Machine,
+            Over::Unix | Over::Tcp => Group::Sockets,
+        }
+    }
+}
+
+/// Contenders that are compared, and can be measured alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Group {
+    /// By whatever they make of one machine
+    Machine,
+    /// Over stream sockets, Unix or TCP
+    Sockets,
+}
+
+impl Group {
+    /// All of them.
+    pub const ALL: [Group; 2] = [Group::Machine, Group::Sockets];
 }
 
 /// What the two ends run in.
@@ -143,6 +191,10 @@ pub trait Contender: Sync {
     /// What it stands for.
     fn kind(&self) -> Kind {
         Kind::Peer
+    }
+    /// What its bytes go over.
+    fn over(&self) -> Over {
+        Over::Machine
     }
     /// Which version of what.
     fn version(&self) -> String;
@@ -295,3 +347,56 @@ pub const POLLED: &str = "no such mode: it is polled";
 pub const EITHER: &str = "no such mode: it looks or it sleeps, not one after the other";
 /// See [`POLLED`].
 pub const ANSWERED: &str = "no such mode: every call is answered";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Control;
+
+    /// Round trips and a stream between two threads, both ends checked.
+    fn carries(contender: &'static dyn Contender, mode: Mode, bytes: usize) -> io::Result<()> {
+        let directory = tempfile::tempdir()?;
+        let (directory, tag) = (directory.path().to_owned(), String::new());
+        let setup = Setup { bytes, mode, depth: 4, directory, tag, cores: (0, 0) };
+        let (mut mine, mut theirs) = Control::threads()?;
+        let there = setup.clone();
+        let callee = std::thread::spawn(move || {
+            let mut end = contender.open(Role::Callee, &there, &mut theirs)?;
+            theirs.done()?;
+            end.serve(1, 3)?;
+            if has(contender, Measure::OneWay, mode, bytes).is_ok() {
+                end.serve(20, 1)?;
+            }
+            // Until the last answer has been read.
+            theirs.wait_done()
+        });
+        let mut end = contender.open(Role::Caller, &setup, &mut mine)?;
+        mine.wait_done()?;
+        end.round_trips(3)?;
+        if has(contender, Measure::OneWay, mode, bytes).is_ok() {
+            end.one_way(20)?;
+        }
+        mine.done()?;
+        callee.join().map_err(|_| failed("the other end", "it panicked"))?
+    }
+
+    #[test]
+    fn whoever_goes_over_sockets_carries_what_it_is_given() {
+        let sockets = all().into_iter().filter(|contender| contender.over() != Over::Machine);
+        for contender in sockets {
+            for bytes in [8, 65536] {
+                let carried = carries(contender, Mode::Blocked, bytes);
+                assert!(carried.is_ok(), "{}, {bytes}: {carried:?}", contender.name());
+            }
+        }
+    }
+
+    #[test]
+    fn names_tell_contenders_apart() {
+        let mut names: Vec<&str> = all().iter().map(|contender| contender.name()).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

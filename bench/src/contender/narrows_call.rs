@@ -4,10 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::io;
 
 use narrows::endpoint::{Failure, FlowId, Function, Served, Sink, Source};
-use narrows_host::{Host, Node};
+use narrows_host::Node;
+use narrows_host::bridge::Bridge;
 
 use super::narrows_message::{self, SOON, WINDOW};
-use super::{ANSWERED, Contender, End, Kind, Measure, Mode, Numbers, Role, Setup, failed};
+use super::way::{CALLEE, Way};
+use super::{ANSWERED, Contender, End, Kind, Measure, Mode, Numbers, Over, Role, Setup, failed};
 use crate::control::Control;
 use crate::payload;
 
@@ -17,11 +19,18 @@ const ANSWER: &str = "answer";
 pub struct NarrowsCall {
     name: &'static str,
     transfer: &'static str,
+    way: Way,
 }
 
-pub const COPY: NarrowsCall = NarrowsCall { name: "Narrows, call, copy", transfer: "copy_batched" };
+const fn over(name: &'static str, way: Way) -> NarrowsCall {
+    NarrowsCall { name, transfer: "copy_batched", way }
+}
+
+pub const COPY: NarrowsCall = over("Narrows, call, copy", Way::Memory);
 pub const IN_PLACE: NarrowsCall =
-    NarrowsCall { name: "Narrows, call, in place", transfer: "in_place" };
+    NarrowsCall { transfer: "in_place", ..over("Narrows, call, in place", Way::Memory) };
+pub const STREAM: NarrowsCall = over("Narrows over a Unix socket, call", Way::Stream);
+pub const BRIDGES: NarrowsCall = over("Narrows over TCP, call", Way::Bridges);
 
 impl Contender for NarrowsCall {
     fn name(&self) -> &'static str {
@@ -30,17 +39,23 @@ impl Contender for NarrowsCall {
     fn kind(&self) -> Kind {
         Kind::Narrows
     }
+    fn over(&self) -> Over {
+        self.way.over()
+    }
     fn version(&self) -> String {
         narrows_message::version()
     }
     fn copies(&self, bytes: usize) -> &'static str {
+        if let Some(copies) = self.way.copies() {
+            return copies;
+        }
         match self.transfer {
             "in_place" => "0 there; 1 back: out of the pool",
             _ => narrows_message::COPY.copies(bytes),
         }
     }
     fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
-        Ok(narrows_message::waits(mode))
+        Ok(self.way.waits(mode))
     }
     fn offers(&self, measure: Measure, bytes: usize) -> Result<(), &'static str> {
         match measure {
@@ -51,12 +66,13 @@ impl Contender for NarrowsCall {
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
         let strategy = narrows_message::strategy(self.transfer, setup.mode)?;
-        let mut node = narrows_message::node(role, setup)?;
+        let (mut node, bridge) = self.way.open(role, setup, control)?;
         let numbers = Numbers::default();
         let in_place = strategy.transfer.made_in_pool();
         if role == Role::Callee {
             control.done()?;
-            let mut callee = Callee { node, numbers, bytes: setup.bytes, in_place };
+            let mut callee =
+                Callee { node, _bridge: bridge, numbers, bytes: setup.bytes, in_place };
             while !control.said()? {
                 callee.answer(Some(std::time::Duration::from_millis(1)))?;
             }
@@ -64,7 +80,7 @@ impl Contender for NarrowsCall {
             return Ok(Box::new(callee));
         }
         control.wait_done()?;
-        let name = "callee".parse().map_err(|error| failed("a name", error))?;
+        let name = CALLEE.parse().map_err(|error| failed("a name", error))?;
         let link = node.hunt(&name, SOON).map_err(|error| failed("hunt", error))?;
         let function = ANSWER.parse().map_err(|error| failed("a name", error))?;
         let longest = setup.bytes as u32;
@@ -72,12 +88,14 @@ impl Contender for NarrowsCall {
         let flow = flow.map_err(|error| failed("open a flow", error))?;
         control.done()?;
         let (out, into) = (vec![0; setup.bytes], vec![0; setup.bytes]);
-        Ok(Box::new(Caller { node, flow, numbers, in_place, out, into }))
+        Ok(Box::new(Caller { node, _bridge: bridge, flow, numbers, in_place, out, into }))
     }
 }
 
 struct Caller {
     node: Node,
+    // Behind the node: its link goes over it.
+    _bridge: Option<Bridge>,
     flow: FlowId,
     numbers: Numbers,
     in_place: bool,
@@ -128,6 +146,8 @@ impl End for Caller {
 
 struct Callee {
     node: Node,
+    // Behind the node: its link goes over it.
+    _bridge: Option<Bridge>,
     numbers: Numbers,
     bytes: usize,
     in_place: bool,
@@ -136,7 +156,7 @@ struct Callee {
 impl Callee {
     /// Serves what comes: the number of calls.
     fn answer(&mut self, within: Option<std::time::Duration>) -> io::Result<u64> {
-        let Callee { node, numbers, bytes, in_place } = self;
+        let Callee { node, numbers, bytes, in_place, .. } = self;
         let numbers = RefCell::new(numbers);
         let (served, broken) = (Cell::new(0), Cell::new(None));
         let mut buffer = vec![0; *bytes];

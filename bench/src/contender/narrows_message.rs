@@ -1,4 +1,4 @@
-//! Narrows: messages between two ports, by three of its transfers.
+//! Narrows: messages between two ports, by three of its transfers over memory, and over sockets.
 
 use std::io;
 use std::time::Duration;
@@ -7,9 +7,13 @@ use narrows::endpoint::{
     Address, FlowId, Message, PortError, Received, Select, SendError, Source, What,
 };
 use narrows::strategy::Strategy;
-use narrows_host::{Host, Node, Options};
+use narrows_host::Node;
+use narrows_host::bridge::Bridge;
 
-use super::{Contender, Counted, End, Kind, Measure, Mode, Numbers, Port, Role, Setup, failed};
+use super::way::{CALLEE, Way};
+use super::{
+    Contender, Counted, End, Kind, Measure, Mode, Numbers, Over, Port, Role, Setup, failed,
+};
 use crate::control::Control;
 use crate::payload;
 
@@ -33,12 +37,13 @@ const AT_A_TIME: usize = 32;
 pub struct NarrowsMessage {
     name: &'static str,
     transfer: &'static str,
+    way: Way,
     /// Whether many messages are sent and received in one call.
     together: bool,
 }
 
 const fn one(name: &'static str, transfer: &'static str) -> NarrowsMessage {
-    NarrowsMessage { name, transfer, together: false }
+    NarrowsMessage { name, transfer, way: Way::Memory, together: false }
 }
 
 pub const COPY: NarrowsMessage = one("Narrows, copy", "copy_batched");
@@ -46,6 +51,10 @@ pub const TOGETHER: NarrowsMessage =
     NarrowsMessage { together: true, ..one("Narrows, copy, 32 at a time", "copy_batched") };
 pub const SINGLE_COPY: NarrowsMessage = one("Narrows, single copy", "single_copy");
 pub const IN_PLACE: NarrowsMessage = one("Narrows, in place", "in_place");
+pub const STREAM: NarrowsMessage =
+    NarrowsMessage { way: Way::Stream, ..one("Narrows over a Unix socket", "copy_batched") };
+pub const BRIDGES: NarrowsMessage =
+    NarrowsMessage { way: Way::Bridges, ..one("Narrows over TCP", "copy_batched") };
 
 impl NarrowsMessage {
     fn strategy(&self, mode: Mode) -> io::Result<Strategy> {
@@ -69,25 +78,6 @@ pub(super) fn version() -> String {
     "this checkout".into()
 }
 
-/// How the stack waits.
-pub(super) fn waits(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Spinning => "`spin`",
-        Mode::Blocked => "`interrupt`: sleeps in epoll; rung only if it sleeps",
-        Mode::Hybrid => "`hybrid`, the default: looks for up to 50 µs, then sleeps",
-    }
-}
-
-/// Opens a node of this end's own.
-pub(super) fn node(role: Role, setup: &Setup) -> io::Result<Node> {
-    let name = match role {
-        Role::Caller => "caller",
-        Role::Callee => "callee",
-    };
-    let opened = Options::new(name).directory(&setup.directory).node();
-    opened.map_err(|error| failed("open a node", error))
-}
-
 impl Contender for NarrowsMessage {
     fn name(&self) -> &'static str {
         self.name
@@ -95,10 +85,16 @@ impl Contender for NarrowsMessage {
     fn kind(&self) -> Kind {
         Kind::Narrows
     }
+    fn over(&self) -> Over {
+        self.way.over()
+    }
     fn version(&self) -> String {
         version()
     }
     fn copies(&self, bytes: usize) -> &'static str {
+        if let Some(copies) = self.way.copies() {
+            return copies;
+        }
         match self.transfer {
             "in_place" => "0",
             "single_copy" => "1: out of the pool",
@@ -107,7 +103,7 @@ impl Contender for NarrowsMessage {
         }
     }
     fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
-        Ok(waits(mode))
+        Ok(self.way.waits(mode))
     }
     fn offers(&self, measure: Measure, bytes: usize) -> Result<(), &'static str> {
         if self.together && measure == Measure::RoundTrip {
@@ -123,7 +119,7 @@ impl Contender for NarrowsMessage {
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
         let strategy = self.strategy(setup.mode)?;
-        let mut node = node(role, setup)?;
+        let (mut node, bridge) = self.way.open(role, setup, control)?;
         node.open(PORT).map_err(|error| failed("open a port", error))?;
         let flow = |node: &mut Node, link| {
             let opened = node.open_flow_to(Address { link, port: PORT }, strategy, SOON);
@@ -133,7 +129,7 @@ impl Contender for NarrowsMessage {
         let (link, flow) = match role {
             Role::Caller => {
                 control.wait_done()?;
-                let name = "callee".parse().map_err(|error| failed("a name", error))?;
+                let name = CALLEE.parse().map_err(|error| failed("a name", error))?;
                 let link = node.hunt(&name, SOON).map_err(|error| failed("hunt", error))?;
                 let flow = flow(&mut node, link)?;
                 control.done()?;
@@ -155,6 +151,7 @@ impl Contender for NarrowsMessage {
         node.set_notification(strategy.notification);
         let ends = Ends {
             node,
+            _bridge: bridge,
             to: Address { link, port: PORT },
             flow,
             spin: setup.mode == Mode::Spinning,
@@ -244,6 +241,8 @@ fn look_after(node: &mut Node, control: &mut Control) -> io::Result<()> {
 
 struct Ends {
     node: Node,
+    // Behind the node: its link goes over it.
+    _bridge: Option<Bridge>,
     /// The other end's port, for what is copied.
     to: Address,
     /// The flow to it, for what is made in the pool.

@@ -1,19 +1,28 @@
-//! ZeroMQ: a pair of PAIR sockets over its `ipc` transport, each with one input/output thread on
-//! its end's core.
+//! ZeroMQ: a pair of PAIR sockets, over its transport `ipc` or over TCP, each with one input/output
+//! thread on its end's core.
 
 use std::io;
 
 use zmq::{Context, DONTWAIT, Message, PAIR, Socket};
 
-use super::{Contender, Counted, EITHER, End, Mode, Port, Role, Setup, failed};
+use super::{Contender, Counted, EITHER, End, Mode, Over, Port, Role, Setup, failed};
 use crate::control::Control;
 use crate::payload;
 
-pub struct ZeroMq;
+pub struct ZeroMq {
+    name: &'static str,
+    over: Over,
+}
+
+pub const IPC: ZeroMq = ZeroMq { name: "ZeroMQ", over: Over::Machine };
+pub const TCP: ZeroMq = ZeroMq { name: "ZeroMQ over TCP", over: Over::Tcp };
 
 impl Contender for ZeroMq {
     fn name(&self) -> &'static str {
-        "ZeroMQ"
+        self.name
+    }
+    fn over(&self) -> Over {
+        self.over
     }
     fn version(&self) -> String {
         let (major, minor, patch) = zmq::version();
@@ -36,14 +45,19 @@ impl Contender for ZeroMq {
         let depth = setup.depth as i32;
         socket.set_sndhwm(depth).map_err(|error| failed("set_sndhwm", error))?;
         socket.set_rcvhwm(depth).map_err(|error| failed("set_rcvhwm", error))?;
-        let address = format!("ipc://{}", setup.directory.join("zmq").display());
         match role {
             Role::Caller => {
+                let address = match self.over {
+                    Over::Tcp => "tcp://127.0.0.1:*".to_owned(),
+                    _ => format!("ipc://{}", setup.directory.join("zmq").display()),
+                };
                 socket.bind(&address).map_err(|error| failed("bind", error))?;
-                control.done()?;
+                let bound = socket.get_last_endpoint();
+                let bound = bound.map_err(|error| failed("get_last_endpoint", error))?;
+                control.say(&bound.map_err(|_| failed("bind", "its address is no text"))?)?;
             }
             Role::Callee => {
-                control.wait_done()?;
+                let address = control.hear()?;
                 socket.connect(&address).map_err(|error| failed("connect", error))?;
             }
         }

@@ -10,7 +10,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{Report, text};
-use crate::contender::{Contender, Kind, Measure, Mode, failed};
+use crate::contender::{Contender, Group, Kind, Measure, Mode, failed};
 
 const SIZE: (u32, u32) = (960, 560);
 /// Room for the names at the right.
@@ -46,12 +46,16 @@ type Plane<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, Lo
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 /// The name of a chart's file.
-pub fn file((measure, mode): (Measure, Mode)) -> String {
+pub fn file(group: Group, (measure, mode): (Measure, Mode)) -> String {
+    let over = match group {
+        Group::Machine => "",
+        Group::Sockets => "sockets-",
+    };
     let what = match measure {
         Measure::RoundTrip => "round-trip",
         Measure::OneWay => "one-way",
     };
-    format!("{what}-{}.svg", text::mode(mode))
+    format!("{over}{what}-{}.svg", text::mode(mode))
 }
 
 /// A contender's points, and how they are drawn.
@@ -66,8 +70,8 @@ struct Line {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn draw(report: &Report, topic: (Measure, Mode), file: &Path) -> io::Result<()> {
-    let lines = lines(report, topic);
+pub fn draw(report: &Report, group: Group, topic: (Measure, Mode), file: &Path) -> io::Result<()> {
+    let lines = lines(report, group, topic);
     let values = lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
     let (low, high) =
         values.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
@@ -76,13 +80,13 @@ pub fn draw(report: &Report, topic: (Measure, Mode), file: &Path) -> io::Result<
     }
     let sizes = &report.settings.sizes;
     let mut svg = String::new();
-    plot(&mut svg, topic, &lines, (low / 1.4, high * 1.4), sizes)
+    plot(&mut svg, &text::heading(group, topic), topic, &lines, (low / 1.4, high * 1.4), sizes)
         .map_err(|error| failed("draw a chart", error))?;
     std::fs::write(file, svg)
         .map_err(|error| failed(&format!("cannot write {}", file.display()), error))
 }
 
-fn lines(report: &Report, topic: (Measure, Mode)) -> Vec<Line> {
+fn lines(report: &Report, group: Group, topic: (Measure, Mode)) -> Vec<Line> {
     let color = |kind: Kind, at: usize| match kind {
         Kind::Narrows => OURS[at % OURS.len()],
         Kind::Peer => PEERS[at % PEERS.len()],
@@ -90,7 +94,7 @@ fn lines(report: &Report, topic: (Measure, Mode)) -> Vec<Line> {
     };
     let mut lines = Vec::new();
     for kind in [Kind::Floor, Kind::Peer, Kind::Narrows] {
-        for (at, contender) in report.of(kind).enumerate() {
+        for (at, contender) in report.of(group, kind).enumerate() {
             let points = points(report, contender, topic);
             if !points.is_empty() {
                 let name = text::named(contender.name(), contender.sides());
@@ -114,6 +118,7 @@ type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 fn plot(
     svg: &mut String,
+    heading: &str,
     topic: (Measure, Mode),
     lines: &[Line],
     (low, high): (f64, f64),
@@ -125,7 +130,7 @@ fn plot(
         Measure::RoundTrip => "median time there and back; lower is better",
         Measure::OneWay => "median messages a second; higher is better",
     };
-    let title = format!("{}: {unit}", text::topic(topic));
+    let title = format!("{heading}: {unit}");
     let mut chart = ChartBuilder::on(&root)
         .caption(title, ("sans-serif", 18, &INK))
         .margin(14)

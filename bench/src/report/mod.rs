@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::contender::{Contender, Kind, Measure, Mode, failed};
+use crate::contender::{Contender, Group, Kind, Measure, Mode, Over, failed};
 use crate::results::{Figures, Row};
 use text::Doc;
 use verdict::Verdict;
@@ -96,8 +96,8 @@ impl Report {
         let pictures = directory.join("benchmarks");
         std::fs::create_dir_all(&pictures)
             .map_err(|error| failed(&format!("cannot make {}", pictures.display()), error))?;
-        for topic in TOPICS {
-            charts::draw(self, topic, &pictures.join(charts::file(topic)))?;
+        for (group, topic) in self.comparisons() {
+            charts::draw(self, group, topic, &pictures.join(charts::file(group, topic)))?;
         }
         let file = directory.join("BENCHMARKS.md");
         let text = self.document()?;
@@ -110,14 +110,15 @@ impl Report {
         let mut doc = Doc::default();
         doc.text(text::HEAD);
         doc.text(&verdict::summary(&verdicts));
-        for topic in TOPICS {
-            tables::topic(&mut doc, self, topic, &verdicts);
+        for (group, topic) in self.comparisons() {
+            tables::topic(&mut doc, self, group, topic, &verdicts);
         }
         doc.text("## Where Narrows is behind, and why");
         reasons::losses(&mut doc, &verdicts)?;
         doc.text("## Who takes part");
         tables::contenders(&mut doc, self);
-        if cfg!(not(feature = "aeron")) {
+        let groups: Vec<Group> = self.comparisons().map(|(group, _)| group).collect();
+        if cfg!(not(feature = "aeron")) && groups.contains(&Group::Machine) {
             doc.text(text::NO_AERON);
         }
         doc.text("## How it is measured");
@@ -151,8 +152,19 @@ impl Report {
 
     fn verdicts(&self) -> Vec<Verdict> {
         let sizes = |topic| self.settings.sizes.iter().map(move |bytes| (topic, *bytes));
-        let cells = TOPICS.into_iter().flat_map(sizes);
-        cells.filter_map(|(topic, bytes)| Verdict::of(self, topic, bytes)).collect()
+        let cells = move |over| TOPICS.into_iter().flat_map(sizes).map(move |cell| (over, cell));
+        let cells = Over::ALL.into_iter().flat_map(cells);
+        cells.filter_map(|(over, (topic, bytes))| Verdict::of(self, over, topic, bytes)).collect()
+    }
+
+    /// What has a section: each group that somebody of took part in.
+    fn comparisons(&self) -> impl Iterator<Item = (Group, (Measure, Mode))> + '_ {
+        let groups = Group::ALL.into_iter().filter(|group| {
+            [Kind::Narrows, Kind::Peer, Kind::Floor]
+                .into_iter()
+                .any(|kind| self.of(*group, kind).next().is_some())
+        });
+        groups.flat_map(|group| TOPICS.into_iter().map(move |topic| (group, topic)))
     }
 
     /// The figures of a contender's cell.
@@ -162,10 +174,88 @@ impl Report {
         self.rows.iter().find(same)?.figures(measure)
     }
 
-    /// Those of a kind.
-    fn of(&self, kind: Kind) -> impl Iterator<Item = &'static dyn Contender> + '_ {
+    /// Those of a kind in a group.
+    fn of(&self, group: Group, kind: Kind) -> impl Iterator<Item = &'static dyn Contender> + '_ {
         let measured = |name| self.rows.iter().any(|row| row.contender == name);
         let all = crate::contender::all().into_iter();
+        let all = all.filter(move |contender| contender.over().group() == group);
         all.filter(move |contender| contender.kind() == kind && measured(contender.name()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::visit::Found;
+
+    impl Report {
+        /// A report of one cell, with these medians in nanoseconds.
+        pub fn of_medians(
+            (measure, mode): (Measure, Mode),
+            bytes: usize,
+            medians: &[(&str, f64)],
+        ) -> Report {
+            let all = crate::contender::all();
+            let rows = medians.iter().map(|(name, median)| {
+                let contender = all.iter().find(|contender| contender.name() == *name).unwrap();
+                let (kind, sides, times) = (contender.kind(), contender.sides(), vec![*median]);
+                let found = match measure {
+                    Measure::OneWay => Found { one_way: times, ..Found::default() },
+                    Measure::RoundTrip => {
+                        let single = vec![*median as u32];
+                        Found { round_trip: times, single, ..Found::default() }
+                    }
+                };
+                let (contender, failures) = ((*name).to_owned(), Vec::new());
+                Row { contender, kind, sides, mode, bytes, found, failures }
+            });
+            let rows = rows.collect();
+            let settings = Settings {
+                command: "none".into(),
+                seed: 1,
+                rounds: 1,
+                millis: 1,
+                cores: (0, 1),
+                date: "never".into(),
+                took: Duration::ZERO,
+                sizes: vec![bytes],
+            };
+            Report { settings, machine: Vec::new(), rows }
+        }
+    }
+
+    #[test]
+    fn a_group_that_nobody_was_measured_of_has_no_section() {
+        let topic = (Measure::RoundTrip, Mode::Blocked);
+        let medians = [("Narrows over TCP", 900.0), ("nng over TCP", 300.0)];
+        let text = Report::of_medians(topic, 8, &medians).document().unwrap();
+        assert!(text.contains("## Over sockets: Round trip, blocked"), "{text}");
+        assert!(!text.contains("\n## Round trip, blocked"), "{text}");
+        let medians = [("Narrows, copy", 900.0), ("pipe", 300.0)];
+        let text = Report::of_medians(topic, 8, &medians).document().unwrap();
+        assert!(!text.contains("## Over sockets"), "{text}");
+        assert!(text.contains("\n## Round trip, blocked"), "{text}");
+    }
+
+    #[test]
+    fn each_kind_of_socket_has_its_own_best_and_ratio() {
+        let topic = (Measure::RoundTrip, Mode::Blocked);
+        let medians = [
+            ("Narrows over a Unix socket", 100.0),
+            ("Narrows over TCP", 900.0),
+            ("nng over TCP", 300.0),
+            ("Unix stream socket", 80.0),
+            ("TCP socket", 90.0),
+        ];
+        let text = Report::of_medians(topic, 8, &medians).document().unwrap();
+        for part in [
+            "| **100 ns** |",
+            "| **900 ns** ▼ |",
+            "| 300 ns ▲ |",
+            "over a Unix stream socket |  | 1.25 × |",
+            "over TCP |  | 10.00 × |",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
     }
 }

@@ -82,7 +82,7 @@ fn list(verdicts: &[Verdict], reasons: &Reasons) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contender::Sides;
+    use crate::contender::{Over, Sides};
 
     #[test]
     fn the_file_can_be_read_and_names_peers_that_there_are() {
@@ -99,6 +99,7 @@ mod tests {
     fn a_loss_without_a_reason_says_so_and_a_win_is_not_listed() {
         let rival = |name, median| Rival { name, sides: Sides::Processes, median };
         let cell = Verdict {
+            over: Over::Machine,
             topic: (Measure::RoundTrip, Mode::Blocked),
             bytes: 64,
             best: "Narrows, copy",

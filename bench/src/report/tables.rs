@@ -3,7 +3,7 @@
 use super::text::{self, Doc};
 use super::verdict::{Outcome, Verdict};
 use super::{Report, charts};
-use crate::contender::{Contender, Kind, Measure, Mode, has};
+use crate::contender::{Contender, Group, Kind, Measure, Mode, Over, has};
 use crate::results::Figures;
 
 /// What tells in a cell that a peer is faster than the best of Narrows.
@@ -12,30 +12,43 @@ const FASTER: &str = " ▲";
 const SLOWER: &str = " ▼";
 
 /// The section on one comparison.
-pub fn topic(doc: &mut Doc, report: &Report, topic: (Measure, Mode), verdicts: &[Verdict]) {
-    let verdicts: Vec<&Verdict> = verdicts.iter().filter(|cell| cell.topic == topic).collect();
-    let name = text::topic(topic);
+pub fn topic(
+    doc: &mut Doc,
+    report: &Report,
+    group: Group,
+    topic: (Measure, Mode),
+    verdicts: &[Verdict],
+) {
+    let here = |cell: &&Verdict| cell.over.group() == group && cell.topic == topic;
+    let verdicts: Vec<&Verdict> = verdicts.iter().filter(here).collect();
+    let name = text::heading(group, topic);
     doc.text(&format!("## {name}"));
     let unit = match topic.0 {
         Measure::RoundTrip => "Times there and back: less is better.",
         Measure::OneWay => "Messages a second: more is better.",
     };
-    doc.text(&format!("![{name}: medians by size](benchmarks/{})", charts::file(topic)));
+    doc.text(&format!("![{name}: medians by size](benchmarks/{})", charts::file(group, topic)));
+    let alike = match group {
+        Group::Machine => "",
+        Group::Sockets => " over a Unix socket and over TCP, each compared with its like",
+    };
     doc.text(&format!(
-        "{unit} Medians; **bold** is the best of Narrows, ▼ says that a peer is faster than it, ▲ \
-         which. Floors are in *italics*."
+        "{unit} Medians; **bold** is the best of Narrows{alike}, ▼ says that a peer is faster than \
+         it, ▲ which. Floors are in *italics*."
     ));
     let sizes = &report.settings.sizes;
     let heads = heads(sizes);
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut rows = Vec::new();
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
-    for contender in everyone(report) {
+    for contender in everyone(report, group) {
         let mut row = vec![label(contender), copies(contender, sizes)];
         for bytes in sizes.iter().copied() {
             row.push(match offered(report, contender, topic, bytes) {
                 Ok(figures) => {
-                    let verdict = verdicts.iter().find(|cell| cell.bytes == bytes);
+                    let like =
+                        |cell: &&&Verdict| cell.bytes == bytes && cell.over == contender.over();
+                    let verdict = verdicts.iter().find(like);
                     cell(contender, text::figure(topic.0, figures.median), verdict.copied())
                 }
                 Err(why) => {
@@ -51,25 +64,26 @@ pub fn topic(doc: &mut Doc, report: &Report, topic: (Measure, Mode), verdicts: &
             rows.push(row);
         }
     }
-    rows.push(ratio(&verdicts, sizes));
+    let ratios = Over::ALL.into_iter().filter(|over| over.group() == group);
+    rows.extend(ratios.filter_map(|over| ratio(over, &verdicts, sizes)));
     doc.table(&heads, rows);
     let notes = notes.into_iter().map(|(why, names)| format!("{why} ({})", names.join("; ")));
     let notes: Vec<String> = notes.collect();
     if !notes.is_empty() {
         doc.text(&format!("Cells without a figure: {}.", notes.join("; ")));
     }
-    spread(doc, report, topic, &heads);
+    spread(doc, report, group, topic, &heads);
 }
 
 /// The ranges behind the medians.
-fn spread(doc: &mut Doc, report: &Report, topic: (Measure, Mode), heads: &[&str]) {
+fn spread(doc: &mut Doc, report: &Report, group: Group, topic: (Measure, Mode), heads: &[&str]) {
     let sizes = &report.settings.sizes;
     doc.text(
         "<details><summary>Spread: 10th to 90th percentile, and the 99th behind the \
          semicolon</summary>",
     );
     let mut rows = Vec::new();
-    for contender in everyone(report) {
+    for contender in everyone(report, group) {
         let figures: Vec<Option<Figures>> =
             sizes.iter().map(|bytes| report.figures(contender.name(), topic, *bytes)).collect();
         if figures.iter().all(Option::is_none) {
@@ -88,8 +102,9 @@ fn spread(doc: &mut Doc, report: &Report, topic: (Measure, Mode), heads: &[&str]
     doc.text("</details>");
 }
 
-fn everyone(report: &Report) -> impl Iterator<Item = &'static dyn Contender> + '_ {
-    [Kind::Narrows, Kind::Peer, Kind::Floor].into_iter().flat_map(|kind| report.of(kind))
+fn everyone(report: &Report, group: Group) -> impl Iterator<Item = &'static dyn Contender> + '_ {
+    let kinds = [Kind::Narrows, Kind::Peer, Kind::Floor].into_iter();
+    kinds.flat_map(move |kind| report.of(group, kind))
 }
 
 fn heads(sizes: &[usize]) -> Vec<String> {
@@ -151,21 +166,27 @@ fn note<'a>(notes: &mut Vec<(String, Vec<&'a str>)>, why: &str, name: &'a str) {
     }
 }
 
-/// The best of Narrows against the lowest floor.
-fn ratio(verdicts: &[&Verdict], sizes: &[usize]) -> Vec<String> {
-    let mut row = vec!["best of Narrows ÷ lowest floor".to_owned(), String::new()];
+/// The best of Narrows against the lowest floor over the same, if there is any.
+fn ratio(over: Over, verdicts: &[&Verdict], sizes: &[usize]) -> Option<Vec<String>> {
+    let which = match over {
+        Over::Machine => String::new(),
+        Over::Unix | Over::Tcp => format!(" over {}", text::over(over)),
+    };
+    let like = |cell: &&&Verdict| cell.over == over;
+    verdicts.iter().filter(like).find_map(|cell| cell.floor)?;
+    let mut row = vec![format!("best of Narrows ÷ lowest floor{which}"), String::new()];
     row.extend(sizes.iter().map(|bytes| {
-        let cell = verdicts.iter().find(|cell| cell.bytes == *bytes);
+        let cell = verdicts.iter().filter(like).find(|cell| cell.bytes == *bytes);
         let floor = cell.and_then(|cell| Some((cell.ours, cell.floor?.1)));
         floor.map_or("–".into(), |(ours, floor)| format!("{:.2} ×", ours / floor))
     }));
-    row
+    Some(row)
 }
 
 /// Everyone, with what is to be known of them.
 pub fn contenders(doc: &mut Doc, report: &Report) {
     let mut rows = Vec::new();
-    for contender in everyone(report) {
+    for contender in Group::ALL.into_iter().flat_map(|group| everyone(report, group)) {
         let sizes = &report.settings.sizes;
         let mut copies: Vec<&str> = sizes.iter().map(|bytes| contender.copies(*bytes)).collect();
         copies.dedup();

@@ -1,6 +1,6 @@
 //! Words and numbers of the document.
 
-use crate::contender::{Measure, Mode, Sides};
+use crate::contender::{Group, Measure, Mode, Over, Sides};
 
 /// How the document begins.
 pub const HEAD: &str = "\
@@ -40,7 +40,11 @@ pub const METHOD: &str = "\
 - **Alike.** Both ends are pinned to the same two cores for everyone, helper threads of a library to
   its end's core; nobody has real-time priority. Nothing else of a contender is tuned beyond what the
   table of those who take part says.
-- **Floors** are no messaging: they show what the machine allows, check nothing and trust everybody.";
+- **Floors** are no messaging: they show what the machine allows, check nothing and trust everybody.
+- **Over sockets** is a comparison of its own, in which like is compared with like. Over a Unix stream
+  socket: Narrows' carrier `stream`, beside such a socket by hand. Over TCP on the loopback: Narrows by
+  two bridges without keys, one in the process of each end, beside ZeroMQ, nng and a socket by hand.
+  The threads of Narrows that carry frames leave their end's core: the library lets them run anywhere.";
 
 /// A document that grows.
 #[derive(Default)]
@@ -77,6 +81,23 @@ pub fn topic((measure, how): (Measure, Mode)) -> String {
         Measure::OneWay => "One way",
     };
     format!("{what}, {}", mode(how))
+}
+
+/// The heading of a comparison.
+pub fn heading(group: Group, compared: (Measure, Mode)) -> String {
+    match group {
+        Group::Machine => topic(compared),
+        Group::Sockets => format!("Over sockets: {}", topic(compared)),
+    }
+}
+
+/// What bytes go over.
+pub fn over(over: Over) -> &'static str {
+    match over {
+        Over::Machine => "one machine",
+        Over::Unix => "a Unix stream socket",
+        Over::Tcp => "TCP",
+    }
 }
 
 /// How ends wait.

@@ -1,14 +1,17 @@
-//! Who is ahead, cell by cell: the best of Narrows against the best of the others.
+//! Who is ahead, cell by cell: the best of Narrows against the best of the others that go over the
+//! same.
 
 use super::{Report, TOPICS, text};
-use crate::contender::{Kind, Measure, Mode, Sides};
+use crate::contender::{Group, Kind, Measure, Mode, Over, Sides};
 
 /// Medians that differ by less than this are level.
 const LEVEL: f64 = 1.05;
 
-/// One cell: a measure, a mode and a size.
+/// One cell: what is gone over, a measure, a mode and a size.
 #[derive(Debug)]
 pub struct Verdict {
+    /// What all of them go over.
+    pub over: Over,
     /// The measure and the mode.
     pub topic: (Measure, Mode),
     /// The size.
@@ -47,9 +50,15 @@ pub enum Outcome {
 
 impl Verdict {
     /// The verdict on a cell; none if Narrows or everyone else is missing there.
-    pub fn of(report: &Report, topic: (Measure, Mode), bytes: usize) -> Option<Verdict> {
+    pub fn of(
+        report: &Report,
+        over: Over,
+        topic: (Measure, Mode),
+        bytes: usize,
+    ) -> Option<Verdict> {
         let medians = |kind| {
-            let all = report.of(kind).filter_map(|contender| {
+            let all = report.of(over.group(), kind).filter(|contender| contender.over() == over);
+            let all = all.filter_map(|contender| {
                 let median = report.figures(contender.name(), topic, bytes)?.median;
                 Some(Rival { name: contender.name(), sides: contender.sides(), median })
             });
@@ -60,8 +69,10 @@ impl Verdict {
         let best = *medians(Kind::Narrows).first()?;
         let floor = medians(Kind::Floor).first().map(|floor| (floor.name, floor.median));
         let rivals = medians(Kind::Peer);
-        rivals.first()?;
-        Some(Verdict { topic, bytes, best: best.name, ours: best.median, rivals, floor })
+        if rivals.is_empty() && floor.is_none() {
+            return None;
+        }
+        Some(Verdict { over, topic, bytes, best: best.name, ours: best.median, rivals, floor })
     }
 
     /// How it stands against one of the others.
@@ -83,24 +94,46 @@ impl Verdict {
 
 /// What is won and lost, in sentences.
 pub fn summary(verdicts: &[Verdict]) -> String {
-    if verdicts.is_empty() {
+    let told = Over::ALL.into_iter().flat_map(|over| {
+        let cells: Vec<&Verdict> = verdicts.iter().filter(|cell| cell.over == over).collect();
+        [won_and_lost(over, &cells), beside_floor(over, &cells)]
+    });
+    let told: Vec<String> = told.filter(|text| !text.is_empty()).collect();
+    if told.is_empty() {
         return "Nothing to compare: Narrows or its peers did not take part.\n".into();
     }
-    let mut text = String::new();
-    let (ahead, level, behind) = count(verdicts, false);
-    text += &format!(
-        "Of {} cells (what is measured, how one waits, size), Narrows is ahead of every peer in \
+    told.join("\n")
+}
+
+/// How Narrows stands against its peers over the same.
+fn won_and_lost(over: Over, cells: &[&Verdict]) -> String {
+    let cells: Vec<&Verdict> =
+        cells.iter().copied().filter(|cell| !cell.rivals.is_empty()).collect();
+    if cells.is_empty() {
+        return String::new();
+    }
+    let (ahead, level, behind) = count(&cells, false);
+    let mut text = format!(
+        "Of {} cells (what is measured, how one waits, size){}, Narrows is ahead of every peer in \
          {ahead}, level with the best in {level} and behind in {behind}. ",
-        verdicts.len(),
+        cells.len(),
+        match over {
+            Over::Machine => String::new(),
+            Over::Unix | Over::Tcp => format!(" over {}", text::over(over)),
+        },
     );
-    let (ahead, level, behind) = count(verdicts, true);
-    text += &format!(
-        "Against those that work between processes, as it does, which have {} of the cells, it is \
-         ahead in {ahead}, level in {level} and behind in {behind}. Within 5 % is level.\n\n",
-        ahead + level + behind,
-    );
+    if over == Over::Machine {
+        let (ahead, level, behind) = count(&cells, true);
+        text += &format!(
+            "Against those that work between processes, as it does, which have {} of the cells, it \
+             is ahead in {ahead}, level in {level} and behind in {behind}. ",
+            ahead + level + behind,
+        );
+    }
+    text += "Within 5 % is level.\n\n";
     for topic in TOPICS {
-        let cells: Vec<&Verdict> = verdicts.iter().filter(|cell| cell.topic == topic).collect();
+        let cells: Vec<&Verdict> =
+            cells.iter().copied().filter(|cell| cell.topic == topic).collect();
         if !cells.is_empty() {
             text += &format!("- **{}**: {}\n", text::topic(topic), sentence(&cells));
         }
@@ -108,7 +141,30 @@ pub fn summary(verdicts: &[Verdict]) -> String {
     text
 }
 
-fn count(verdicts: &[Verdict], processes: bool) -> (usize, usize, usize) {
+/// How Narrows stands beside a socket that is used by hand.
+fn beside_floor(over: Over, cells: &[&Verdict]) -> String {
+    if over.group() != Group::Sockets {
+        return String::new();
+    }
+    let (mut by, mut text) = ("", String::new());
+    for topic in TOPICS {
+        let said = cells.iter().filter(|cell| cell.topic == topic).filter_map(|cell| {
+            let (name, floor) = cell.floor?;
+            Some((name, format!("{:.2} × at {}", cell.ours / floor, text::bytes(cell.bytes))))
+        });
+        let (names, said): (Vec<&str>, Vec<String>) = said.unzip();
+        if let Some(name) = names.first() {
+            by = name;
+            text += &format!("- **{}**: {}.\n", text::topic(topic), said.join(", "));
+        }
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!("Time of Narrows ÷ time of a {by} that is used by hand:\n\n{text}")
+}
+
+fn count(verdicts: &[&Verdict], processes: bool) -> (usize, usize, usize) {
     let outcomes =
         verdicts.iter().filter_map(|cell| Some(cell.against(cell.strongest(processes)?)));
     outcomes.fold((0, 0, 0), |(ahead, level, behind), outcome| match outcome {
@@ -165,7 +221,8 @@ mod tests {
         });
         let topic = (Measure::RoundTrip, Mode::Spinning);
         let rivals = rivals.collect();
-        Verdict { topic, bytes: 8, best: "Narrows, copy", ours, rivals, floor: None }
+        let over = Over::Machine;
+        Verdict { over, topic, bytes: 8, best: "Narrows, copy", ours, rivals, floor: None }
     }
 
     #[test]
@@ -177,11 +234,44 @@ mod tests {
             (200.0, (0, 0, 1), (1, 0, 0)),
             (2000.0, (0, 0, 1), (0, 0, 1)),
         ] {
-            let cells = [cell(ours, &rivals)];
-            assert_eq!(count(&cells, false), all, "{ours}");
-            assert_eq!(count(&cells, true), processes, "{ours}");
+            let cell = cell(ours, &rivals);
+            assert_eq!(count(&[&cell], false), all, "{ours}");
+            assert_eq!(count(&[&cell], true), processes, "{ours}");
         }
         let text = summary(&[cell(200.0, &rivals)]);
         assert!(text.contains("behind at 8 B (rtrb, threads is 2.0 times as fast)"), "{text}");
+    }
+
+    #[test]
+    fn like_is_compared_with_like() {
+        let rows = [
+            ("Narrows over a Unix socket", 100.0),
+            ("Narrows over TCP", 900.0),
+            ("nng over TCP", 300.0),
+            ("Unix stream socket", 80.0),
+        ];
+        let report = Report::of_medians((Measure::RoundTrip, Mode::Blocked), 8, &rows);
+        let [machine, unix, tcp] = Over::ALL
+            .map(|over| Verdict::of(&report, over, (Measure::RoundTrip, Mode::Blocked), 8));
+        assert!(machine.is_none());
+        let (unix, tcp) = (unix.unwrap(), tcp.unwrap());
+        assert_eq!((unix.best, unix.rivals.len()), ("Narrows over a Unix socket", 0));
+        assert_eq!(unix.floor, Some(("Unix stream socket", 80.0)));
+        assert_eq!((tcp.best, tcp.floor), ("Narrows over TCP", None));
+        let text = summary(&[unix, tcp]);
+        assert!(text.contains("1.25 × at 8 B"), "{text}");
+        assert!(text.contains("behind at 8 B (nng over TCP is 3.0 times as fast)"), "{text}");
+    }
+
+    #[test]
+    fn narrows_alone_is_compared_with_nobody() {
+        let report = Report::of_medians(
+            (Measure::RoundTrip, Mode::Hybrid),
+            8,
+            &[("Narrows over TCP", 900.0)],
+        );
+        let topic = (Measure::RoundTrip, Mode::Hybrid);
+        assert!(Verdict::of(&report, Over::Tcp, topic, 8).is_none());
+        assert!(summary(&[]).starts_with("Nothing to compare"));
     }
 }

@@ -10,3 +10,4 @@
 pub mod linx;
 pub mod mcapi;
 pub mod mqx;
+mod per_process;

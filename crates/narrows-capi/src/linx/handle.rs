@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{
-    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use narrows_host::OpenError;
 use narrows_host::linx::{Endpoint, Error, HandlerError, Node, Options, Signal, Spid, Stack};
-use narrows_host::{Maker, OpenError};
+
+use crate::per_process::OfProcess;
 
 /// The variable of the environment that says where the layers run.
 const STACK_VARIABLE: &str = "NARROWS_LINX_STACK";
@@ -138,50 +138,22 @@ impl Handles {
     }
 }
 
-/// Every handle of a process. A child that was forked has none of its parent's: it begins with a
-/// table of its own, since the locks of the other are as its parent's threads left them.
-struct Table {
-    maker: Maker,
-    handles: Handles,
-    /// Of a child.
-    next: OnceLock<Box<Table>>,
-}
-
-static FIRST: OnceLock<Box<Table>> = OnceLock::new();
+static HANDLES: OfProcess<Handles> = OfProcess::new();
 static NEXT: AtomicUsize = AtomicUsize::new(16);
 static NAMELESS: AtomicU32 = AtomicU32::new(0);
-
-/// This process's handles, which are made if `make` says so.
-fn table(make: bool) -> Option<&'static Handles> {
-    let mut place = &FIRST;
-    loop {
-        let new = || {
-            Box::new(Table {
-                maker: Maker::this(),
-                handles: Handles::default(),
-                next: OnceLock::new(),
-            })
-        };
-        let table = if make { place.get_or_init(new) } else { place.get()? };
-        if !table.maker.is_another() {
-            return Some(&table.handles);
-        }
-        place = &table.next;
-    }
-}
 
 /// The handle that C means.
 ///
 /// # Errors
 /// `EBADF`: it is none, or is closed.
 pub(super) fn find(linx: usize) -> Outcome<Arc<Handle>> {
-    let handle = table(false).and_then(|handles| handles.read().get(&linx).cloned());
+    let handle = HANDLES.get().and_then(|handles| handles.read().get(&linx).cloned());
     handle.ok_or(Errno(libc::EBADF))
 }
 
 /// The handle of an endpoint of this process.
 pub(super) fn of(spid: Spid) -> Option<Arc<Handle>> {
-    let handles = table(false)?.read();
+    let handles = HANDLES.get()?.read();
     handles.values().find(|handle| handle.endpoint.spid() == spid).cloned()
 }
 
@@ -205,7 +177,7 @@ fn nameless() -> Outcome<Node> {
 /// of this process share that name it.
 pub(super) fn open(name: &str) -> Outcome<usize> {
     let opened = |result: Result<Endpoint, Error>| result.map_err(|error| errno(&error));
-    let mut handles = table(true).ok_or(Errno(libc::ENOMEM))?.write();
+    let mut handles = HANDLES.get_or_make().write();
     let (endpoint, shares) = match name.split_once('/') {
         None if name.is_empty() => (opened(nameless()?.open(None))?, None),
         None => {
@@ -235,6 +207,6 @@ pub(super) fn open(name: &str) -> Outcome<usize> {
 /// Closes an endpoint, with all the signals it owns. Other threads that wait with it stop waiting.
 pub(super) fn close(linx: usize) -> Outcome<()> {
     // Closed behind the lock: others go on meanwhile.
-    let handle = table(false).and_then(|handles| handles.write().remove(&linx));
+    let handle = HANDLES.get().and_then(|handles| handles.write().remove(&linx));
     handle.map(|handle| handle.endpoint.close()).ok_or(Errno(libc::EBADF))
 }

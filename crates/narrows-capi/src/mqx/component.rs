@@ -16,6 +16,7 @@ use narrows_host::mqx::{
 use super::code::{Code, Outcome, of_free};
 use super::place;
 use super::settings::Settings;
+use crate::per_process::OfProcess;
 
 /// The first queue that MQX opens where any is asked for: a program numbers those below itself.
 const FIRST_USER_QUEUE: u8 = 8;
@@ -60,18 +61,14 @@ pub(super) struct Component {
     notified: Mutex<HashMap<u8, Notified>>,
 }
 
-/// A process and the component that it created. A child that was forked has none of its parent's:
-/// it begins with an entry of its own, since the locks of the other are as its parent's threads
-/// left them.
-struct Table {
-    maker: Maker,
+/// A process and the component that it created.
+#[derive(Default)]
+struct Own {
     making: Mutex<()>,
     component: OnceLock<Component>,
-    /// Of a child.
-    next: OnceLock<Box<Table>>,
 }
 
-static FIRST: OnceLock<Box<Table>> = OnceLock::new();
+static OWN: OfProcess<Own> = OfProcess::new();
 /// What C has of the next pool: never a number that was used before, and aligned as a pointer is.
 static NEXT: AtomicUsize = AtomicUsize::new(16);
 
@@ -79,32 +76,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// This process's entry, which is made if `make` says so.
-fn table(make: bool) -> Option<&'static Table> {
-    let mut place = &FIRST;
-    loop {
-        let new = || {
-            Box::new(Table {
-                maker: Maker::this(),
-                making: Mutex::default(),
-                component: OnceLock::new(),
-                next: OnceLock::new(),
-            })
-        };
-        let table = if make { place.get_or_init(new) } else { place.get()? };
-        if !table.maker.is_another() {
-            return Some(table);
-        }
-        place = &table.next;
-    }
-}
-
 /// This process's component.
 ///
 /// # Errors
 /// `MQX_COMPONENT_DOES_NOT_EXIST`.
 pub(super) fn find() -> Outcome<&'static Component> {
-    let component = table(false).and_then(|table| table.component.get());
+    let component = OWN.get().and_then(|own| own.component.get());
     component.ok_or(Code::COMPONENT_DOES_NOT_EXIST)
 }
 
@@ -113,17 +90,17 @@ pub(super) fn find() -> Outcome<&'static Component> {
 /// # Errors
 /// `MQX_INVALID_CONFIGURATION`, `MQX_OUT_OF_MEMORY` or `MSG_CANNOT_CREATE_COMPONENT`.
 pub(super) fn create() -> Outcome<&'static Component> {
-    let table = table(true).ok_or(Code::CANNOT_CREATE_COMPONENT)?;
-    if let Some(component) = table.component.get() {
+    let own = OWN.get_or_make();
+    if let Some(component) = own.component.get() {
         return Ok(component);
     }
-    let _making = lock(&table.making);
-    if let Some(component) = table.component.get() {
+    let _making = lock(&own.making);
+    if let Some(component) = own.component.get() {
         return Ok(component);
     }
     let settings = Settings::read()?;
     let made = Component::open(&settings)?;
-    let component = table.component.get_or_init(|| made);
+    let component = own.component.get_or_init(|| made);
     let end = Instant::now() + settings.wait.min(Duration::from_secs(1 << 20));
     for neighbour in settings.neighbours() {
         let left = end.saturating_duration_since(Instant::now());

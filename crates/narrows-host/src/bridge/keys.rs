@@ -203,6 +203,35 @@ fn too_old() -> Result<HandshakeSignatureValid, Error> {
     Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into())
 }
 
+/// What either side asks of whom it talks to: TLS 1.3 and a raw key. Two traits of rustls have the
+/// same methods for it.
+macro_rules! raw_keys_alone {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            too_old()
+        }
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            key: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.proven(message, key, signature)
+        }
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            vec![SignatureScheme::ED25519]
+        }
+        fn requires_raw_public_keys(&self) -> bool {
+            true
+        }
+    };
+}
+
 impl ServerCertVerifier for Trust {
     fn verify_server_cert(
         &self,
@@ -214,28 +243,7 @@ impl ServerCertVerifier for Trust {
     ) -> Result<ServerCertVerified, Error> {
         self.knows(key).map(|()| ServerCertVerified::assertion())
     }
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        too_old()
-    }
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        key: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.proven(message, key, signature)
-    }
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
+    raw_keys_alone!();
 }
 
 impl ClientCertVerifier for Trust {
@@ -250,26 +258,5 @@ impl ClientCertVerifier for Trust {
     ) -> Result<ClientCertVerified, Error> {
         self.knows(key).map(|()| ClientCertVerified::assertion())
     }
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        too_old()
-    }
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        key: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.proven(message, key, signature)
-    }
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
+    raw_keys_alone!();
 }

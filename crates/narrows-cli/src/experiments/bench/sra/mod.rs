@@ -5,6 +5,7 @@
 pub mod cycle;
 pub mod flags;
 mod host;
+mod table;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::HOST;
@@ -12,7 +13,7 @@ use crate::base::output;
 use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
-use crate::base::table::{Align, Table, wrap};
+use crate::base::table::wrap;
 use crate::experiments::bench::task::Asked as Bench;
 use crate::formats::platform;
 use crate::rig::sim;
@@ -21,6 +22,7 @@ use flags::{Sra, Variant};
 use narrows_sim::carrier::mtu;
 use narrows_sim::chip::{Chip, DmaMode};
 use serde::Serialize;
+use table::Line;
 
 /// Sizes of messages where nothing is said: S2's.
 const SIZES: [usize; 3] = [24, 1024, 4092];
@@ -190,37 +192,26 @@ fn page(report: &Report<Row>) -> Page {
 }
 
 fn text(report: &Report<Row>) -> String {
-    let mut table = Table::new(&[
-        ("mode", Align::Left),
-        ("bytes", Align::Right),
-        ("hops", Align::Right),
-        ("SRA", Align::Right),
-        ("one", Align::Right),
-        ("IPC", Align::Right),
-        ("MB/s", Align::Right),
-        ("sender", Align::Right),
-        ("receiver", Align::Right),
-    ]);
-    for row in &report.results {
-        let us = |value: f64| format!("{value:.1}");
-        table.row(vec![
-            row.mode.to_owned(),
-            row.bytes.to_string(),
-            row.hops.to_string(),
-            us(row.sra_us),
-            us(row.one_processor_us),
-            us(row.ipc_us),
-            us(row.rate_mbyte_s),
-            us(row.sender_held_us),
-            us(row.receiver_held_us),
-        ]);
-    }
+    let lines = report.results.iter().map(|row| Line {
+        mode: row.mode,
+        shape: None,
+        bytes: row.bytes,
+        hops: row.hops,
+        sra_us: row.sra_us,
+        spread_us: None,
+        one_processor_us: row.one_processor_us,
+        ipc_us: row.ipc_us,
+        rate_mbyte_s: Some(row.rate_mbyte_s),
+        sender_held_us: row.sender_held_us,
+        receiver_held_us: row.receiver_held_us,
+    });
+    let table = table::render(&lines.collect::<Vec<_>>());
     let heading = report.machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
     let legend = "µs: a cycle of send, receive and acknowledge, the same on one processor, and half \
                   of what the first takes more; for how long one message holds its sender and its \
                   receiver.";
     let notes: String = report.notes.iter().map(|note| wrap("", note)).collect();
-    format!("{heading}{}\n{}{notes}", table.render(), wrap("", legend))
+    format!("{heading}{table}\n{}{notes}", wrap("", legend))
 }
 
 #[cfg(test)]

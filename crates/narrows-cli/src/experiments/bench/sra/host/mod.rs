@@ -13,6 +13,7 @@ use narrows_sim::file::Text;
 use serde::Serialize;
 
 use super::flags::{Shape, Sra};
+use super::table::{self, Line};
 use crate::base::failure::{Failure, Kind};
 use crate::base::input;
 use crate::base::machine::Machine;
@@ -21,7 +22,7 @@ use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::statistics::{median, spread};
-use crate::base::table::{Align, Table, wrap};
+use crate::base::table::wrap;
 use crate::experiments::bench::task::{Asked as Bench, rounds};
 
 /// Processors of a line or a ring, and what a file with routes calls them.
@@ -242,38 +243,23 @@ fn page(report: &Report<Row>) -> Page {
 }
 
 fn text(report: &Report<Row>) -> String {
-    let mut table = Table::new(&[
-        ("mode", Align::Left),
-        ("shape", Align::Left),
-        ("bytes", Align::Right),
-        ("hops", Align::Right),
-        ("SRA", Align::Right),
-        ("spread", Align::Right),
-        ("one", Align::Right),
-        ("IPC", Align::Right),
-        ("MB/s", Align::Right),
-        ("sender", Align::Right),
-        ("receiver", Align::Right),
-    ]);
-    for row in &report.results {
-        let us = |value: f64| format!("{value:.1}");
-        table.row(vec![
-            row.mode.to_owned(),
-            row.shape.to_owned(),
-            row.bytes.to_string(),
-            row.hops.to_string(),
-            us(row.sra_us),
-            us(row.sra_spread_us),
-            us(row.one_processor_us),
-            us(row.ipc_us),
-            row.rate_mbyte_s.map_or_else(|| "-".to_owned(), us),
-            us(row.sender_held_us),
-            us(row.receiver_held_us),
-        ]);
-    }
+    let lines = report.results.iter().map(|row| Line {
+        mode: row.mode,
+        shape: Some(row.shape),
+        bytes: row.bytes,
+        hops: row.hops,
+        sra_us: row.sra_us,
+        spread_us: Some(row.sra_spread_us),
+        one_processor_us: row.one_processor_us,
+        ipc_us: row.ipc_us,
+        rate_mbyte_s: row.rate_mbyte_s,
+        sender_held_us: row.sender_held_us,
+        receiver_held_us: row.receiver_held_us,
+    });
+    let table = table::render(&lines.collect::<Vec<_>>());
     let legend = "µs, medians of rounds in turns: a cycle of send, receive and acknowledge, its \
                   spread, the same between two tasks of one processor, and half of what the first \
                   takes more; processor time of the sending thread in its call, and of the \
                   receiving one in its.";
-    format!("{}\n{}", table.render(), wrap("", legend))
+    format!("{table}\n{}", wrap("", legend))
 }
