@@ -195,16 +195,26 @@ fn tear(adjacent: &[(u8, u8)], count: u8, most: usize, deaths: bool, seed: u64) 
 
 #[test]
 fn with_another_way_left_nothing_is_lost_or_doubled_while_links_come_and_go() {
-    let (mut rerouted, mut doubled) = (0, 0);
+    let (mut rerouted, mut doubled, mut lost) = (0, 0, 0);
     for seed in 0..cases(10) {
         let (net, account) = tear(&ring(4), 4, 1, false, seed);
-        // What is counted as perhaps lost was a copy of what had come another way.
-        assert_eq!(account.came(), account.sent, "seed {seed}");
+        // What is counted as perhaps lost was a copy of what had come another way. A message that
+        // meets fifteen cuts, one after the other, has gone round as often as any may.
+        let missing = account.sent - account.came();
+        assert!(missing <= gone_round(&net), "seed {seed}: {missing} are missing");
+        lost += missing;
         assert!(account.sent > 500, "{}", account.sent);
         rerouted += net.nodes.iter().map(|node| node.counts().rerouted).sum::<u64>();
         doubled += net.nodes.iter().map(|node| node.counts().doubled).sum::<u64>();
     }
+    println!("{lost} lost by going round too often");
+    assert!(lost <= cases(10) / 10_000, "{lost} lost");
     assert!(rerouted > 100 && doubled > 10, "{rerouted} went another way, {doubled} came again");
+}
+
+/// Messages that were dropped because they had made as many hops as any may.
+fn gone_round(net: &Net) -> u64 {
+    net.nodes.iter().map(|node| node.counts().hop_limit).sum()
 }
 
 #[test]
@@ -217,7 +227,7 @@ fn without_another_way_messages_wait_and_are_lost_only_by_going_round_too_often(
         for adjacent in [ring(4), mesh(4)] {
             let (net, account) = tear(&adjacent, 4, 3, false, seed);
             let missing = account.sent - account.came();
-            let round: u64 = net.nodes.iter().map(|node| node.counts().hop_limit).sum();
+            let round = gone_round(&net);
             assert!(missing <= round, "seed {seed}: {missing} of {round} counted");
             lost += missing;
         }
