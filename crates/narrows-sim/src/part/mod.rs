@@ -3,4 +3,5 @@
 pub(crate) mod cache;
 pub(crate) mod dma;
 pub(crate) mod fifo;
+pub(crate) mod noc;
 pub(crate) mod port;
