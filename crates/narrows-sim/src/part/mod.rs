@@ -1,7 +1,9 @@
 //! Parts of a chip that hold something.
 
+pub(crate) mod buffer_manager;
 pub(crate) mod cache;
 pub(crate) mod dma;
+pub(crate) mod fault;
 pub(crate) mod fifo;
 pub(crate) mod noc;
 pub(crate) mod port;
