@@ -28,8 +28,8 @@ impl Mesh {
         column < self.columns && row < self.rows
     }
 
-    /// What a packet passes, in order. `None` if a spot is outside, or both are one: what stays in a
-    /// cluster does not go over the network.
+    /// What a packet passes, in order. `None` if a spot is outside, or both are one: what stays in
+    /// a cluster does not go over the network.
     pub fn route(self, from: Spot, to: Spot) -> Option<Vec<Stage>> {
         if !self.has(from) || !self.has(to) || from == to {
             return None;
