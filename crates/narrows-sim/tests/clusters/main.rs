@@ -12,7 +12,7 @@ use narrows_sim::cpu::cluster::{
     Access, DmaRegister, Endpoint, EventRegister, Fault, Kind, Way, in_cluster, shared,
 };
 use narrows_sim::engine::{Mode, Outcome, Settings, Simulation, Stuck};
-use narrows_sim::time::Time;
+use narrows_sim::time::{Cost, Time};
 use std::cell::{Cell, RefCell};
 
 pub(crate) fn chip() -> Chip {
@@ -171,6 +171,42 @@ fn dma(cpu: &Cpu, from: u32, to: u32, len: u32, id: u32) -> Result<(), Fault> {
         cpu.bus_store(in_cluster(own, register.address(number as u8)), value)?;
     }
     Ok(())
+}
+
+#[test]
+fn a_core_waits_for_an_interface_that_is_full() {
+    let mut chip = chip();
+    if let Some(clusters) = &mut chip.clusters {
+        (clusters.noc.link, clusters.noc.queue) = (50, 1);
+    }
+    let noc = clusters(&chip).noc;
+    let packet = noc.clock.cycles(u64::from(noc.link * (noc.header + 2)));
+    alone(&chip, |cpu| {
+        let store = || took(&cpu, || cpu.bus_store(shared(1, 0), 1).expect("there is memory"));
+        let first = store();
+        assert!(first < packet, "{first}");
+        let all = first + store() + store();
+        assert!(all >= packet * 2, "{all}: two packets of {packet} have gone before the third");
+    });
+}
+
+#[test]
+fn beginning_a_transfer_takes_what_the_file_says() {
+    let time = |start| {
+        let mut chip = chip();
+        if let Some(clusters) = &mut chip.clusters {
+            clusters.dma.start = Cost::Cycles(start);
+        }
+        let time = Cell::new(Time::ZERO);
+        alone(&chip, |cpu| {
+            time.set(took(&cpu, || {
+                dma(&cpu, shared(0, 0), shared(0, 64), 64, 1).expect("it is free");
+                cpu.wait_transfer(1).expect("it is in a cluster");
+            }));
+        });
+        time.get()
+    };
+    assert_eq!(time(500), time(100) + Time::nanos(400 * 5));
 }
 
 #[test]

@@ -181,6 +181,17 @@ fn an_interface_that_holds_as_many_packets_as_it_can_takes_the_next_when_one_is_
 }
 
 #[test]
+fn nothing_happens_before_its_time() {
+    let mut network = Network::new(facts());
+    network.inject(Time::ZERO, ((0, 0), (2, 1)), 8, ()).expect("there is a way");
+    while let Some(next) = network.next() {
+        assert!(network.advance(next - Time(1)).is_empty());
+        assert_eq!(network.next(), Some(next));
+        network.advance(next);
+    }
+}
+
+#[test]
 fn headers_and_padding_are_counted_as_sent() {
     let mut network = Network::new(Noc { flit: 8, header: 2, ..facts() });
     network.inject(Time::ZERO, ((0, 0), (1, 0)), 9, ()).expect("there is a way");
