@@ -223,7 +223,8 @@ fn tasks_are_refused_where_they_cannot_be_placed() {
         assert!(error.contains(said), "{more:?}\nfound    {error}\nexpected {said}");
     };
     refused(&[], 2, "a workload of tasks is placed on a board whose processors have ports");
-    refused(&["--on", "davinci"], 2, "its cores share memory");
+    refused(&["--on", "davinci"], 2, "it has no ports");
+    refused(&["--on", "bmm-clusters"], 2, "it has no ports");
     let with = |flag: &'static str, value: &'static str| ["--on", "quatro67", flag, value];
     refused(&with("--dsps", "2"), 2, "--dsps is for workloads of flows");
     refused(&with("--objective", "latency"), 2, "--objective is for workloads of flows");

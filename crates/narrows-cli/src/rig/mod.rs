@@ -7,6 +7,7 @@
 //! both sides. `costs` measures what the model of `plan` is told.
 
 pub mod callee;
+pub mod cluster;
 pub(crate) mod costs;
 pub(crate) mod crowd;
 pub(crate) mod ipc;

@@ -6,6 +6,9 @@
 mod call;
 mod check;
 mod clock;
+mod cluster;
+#[cfg(test)]
+mod cluster_tests;
 mod link;
 #[cfg(test)]
 mod mistake_tests;
@@ -24,6 +27,7 @@ mod tests;
 mod units;
 
 pub use call::Call;
+pub use cluster::{BlockDma, BufferManager, Calls, Cluster, Clusters, Noc};
 pub use link::Link;
 pub use port::{Dma, DmaMode, Port, PortKind, Ports, Rate, Service};
 pub use route::{Net, ROUTE, Route, number};
@@ -54,6 +58,8 @@ pub struct Chip {
     pub link: Link,
     /// Ports between cores, and what serves them.
     pub ports: Ports,
+    /// Clusters of its cores, and the network that joins them.
+    pub clusters: Option<Clusters>,
     /// How near the model of what strategies cost comes to this chip, where that was measured.
     pub model: Vec<Within>,
 }

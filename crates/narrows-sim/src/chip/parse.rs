@@ -2,22 +2,36 @@
 
 use super::{
     Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, Serve, SpanCost,
-    Stream, System, Timer, Within, check, port, system,
+    Stream, System, Timer, Within, check, cluster, link, port, system,
 };
 use crate::file::{Mistake, Table, Text, Value, listed};
 use crate::time::{Cost, Frequency};
-use narrows::memory::{Class, MAX_CHANNELS};
 use narrows::span::Span;
-use narrows::strategy::Placement;
 
 /// The longest transfer, in bytes.
-const MOST_BURST: u32 = 256;
+pub(super) const MOST_BURST: u32 = 256;
 /// The longest cache line, in bytes: that of the stack's slots.
 const MOST_LINE: u32 = 64;
 const MOST_CODE: u32 = 1 << 20;
 
-pub(super) const TOP: [&str; 11] =
-    ["about", "bus", "memory", "core", "engine", "link", "port", "dma", "ipc", "route", "model"];
+pub(super) const TOP: [&str; 16] = [
+    "about",
+    "bus",
+    "memory",
+    "core",
+    "engine",
+    "link",
+    "port",
+    "dma",
+    "ipc",
+    "route",
+    "noc",
+    "cluster",
+    "block_dma",
+    "buffer_manager",
+    "calls",
+    "model",
+];
 pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];
 pub(super) const MEMORY: [&str; 9] =
     ["name", "bus", "size", "width", "read", "write", "beat", "cached", "stream"];
@@ -57,22 +71,16 @@ pub(super) const ENGINE: [&str; 10] = [
     "completion",
     "refill",
 ];
-/// Slots of a channel's ring where a file does not say.
-const CHANNEL_SLOTS: u32 = 16;
-pub(super) const LINK: [&str; 7] =
-    ["control", "internal", "external", "slots", "channels", "channel_slots", "classes"];
 pub(super) const COPY: [&str; 3] = ["start", "word", "private"];
 pub(super) const TIMER: [&str; 3] = ["resolution", "read", "read_user"];
 pub(super) const INTERRUPT: [&str; 5] = ["ring", "latency", "entry", "service", "code"];
 pub(super) const SPAN: [&str; 3] = ["enter", "leave", "code"];
-pub(super) const CLASS: [&str; 3] = ["placement", "size", "count"];
 const INSTRUCTION_CACHE: [&str; 3] = ["size", "line", "ways"];
 pub(super) const CACHE: [&str; 5] = ["size", "line", "ways", "write_back", "allocate"];
 const AN_ARBITRATION: &str = "\"round_robin\", or a table with a weight for each core and engine";
 pub(super) const MODEL: [&str; 3] = ["notification", "load", "p99"];
 /// As the names of notifications, without their times, and flows of several together.
 const NOTIFICATIONS: [&str; 6] = ["interrupt", "spin", "poll", "hybrid", "coalesced", "mixed"];
-const A_PLACEMENT: &str = "\"internal\" or \"external\"";
 
 /// Reads a platform file.
 pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
@@ -94,9 +102,10 @@ pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
     let cores = cores.iter().map(|table| core(table, &memory_names));
     let engines = engines.iter().map(|table| engine(table, &core_names));
     let ports = port::read(&top, &core_names, &memory_names)?;
+    let clusters = cluster::read(&top, &core_names, &memory_names)?;
     let link_table = match top.find("link") {
-        None if !ports.ports.is_empty() => None,
-        _ => Some(top.subtable("link", &LINK)?),
+        None if !ports.ports.is_empty() || clusters.is_some() => None,
+        _ => Some(top.subtable("link", &link::KEYS)?),
     };
     let chip = Chip {
         name: source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -104,8 +113,11 @@ pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
         memories: memories.collect::<Result<_, _>>()?,
         cores: cores.collect::<Result<_, _>>()?,
         engines: engines.collect::<Result<_, _>>()?,
-        link: link_table.as_ref().map_or(Ok(Link::NONE), |table| link(table, &memory_names))?,
+        link: link_table
+            .as_ref()
+            .map_or(Ok(Link::NONE), |table| link::read(table, &memory_names))?,
         ports,
+        clusters,
         model: top
             .tables("model", NOTIFICATIONS.len(), &MODEL)?
             .iter()
@@ -114,6 +126,7 @@ pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
         buses,
     };
     link_table.map_or(Ok(()), |table| check::link(&chip, &table))?;
+    cluster::check(&chip, &top)?;
     Ok(chip)
 }
 
@@ -357,42 +370,4 @@ fn clocks(table: &Table<'_>) -> Result<Vec<Frequency>, Mistake> {
     let found = found?;
     let rise = found.is_sorted_by(|one, next| one.0 < next.0);
     if rise && found.contains(&own) { Ok(found) } else { Err(value.wrong(expected)) }
-}
-
-/// Descriptor slots of a ring.
-fn slots(value: &Value<'_>) -> Result<u32, Mistake> {
-    let count = value.number(2..=4096_u32)?;
-    if count.is_power_of_two() {
-        Ok(count)
-    } else {
-        Err(value.wrong("a power of two from 2 to 4096"))
-    }
-}
-
-fn link(table: &Table<'_>, memories: &[String]) -> Result<Link, Mistake> {
-    let channels = table.find("channels").map(|value| value.number(0..=MAX_CHANNELS.into()));
-    let channel_slots = table.find("channel_slots").map(|value| slots(&value)).transpose()?;
-    let expected = "a list of blocks: { placement = \"internal\", size = 256, count = 8 }";
-    let mut classes = Vec::new();
-    for one in table.get("classes", expected)?.array(expected)? {
-        let one = one.table(&CLASS)?;
-        let placement = one.get("placement", A_PLACEMENT)?;
-        let placement = match placement.string(A_PLACEMENT)? {
-            "internal" => Placement::Internal,
-            "external" => Placement::External,
-            _ => return Err(placement.wrong(A_PLACEMENT)),
-        };
-        let size = one.bytes("size", 1..=narrows::memory::MAX_MESSAGE)?;
-        let count = one.get("count", "a number of blocks")?.number(1..=4095)?;
-        classes.push(Class { placement, size, count });
-    }
-    Ok(Link {
-        control: table.place("control", "memory", memories)?,
-        internal: table.place("internal", "memory", memories)?,
-        external: table.place("external", "memory", memories)?,
-        slots: slots(&table.get("slots", "descriptor slots of a ring")?)?,
-        channels: channels.transpose()?.unwrap_or(0) as u16,
-        channel_slots: channel_slots.unwrap_or(CHANNEL_SLOTS),
-        classes,
-    })
 }

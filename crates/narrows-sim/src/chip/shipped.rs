@@ -1,7 +1,8 @@
 //! The platform files that come with the program.
 
 /// Each one's name and text.
-pub const SHIPPED: [(&str, &str); 6] = [
+pub const SHIPPED: [(&str, &str); 7] = [
+    ("bmm-clusters", include_str!("../../platforms/bmm-clusters.toml")),
     ("davinci", include_str!("../../platforms/davinci.toml")),
     ("generic-amp", include_str!("../../platforms/generic-amp.toml")),
     ("nios2-dual", include_str!("../../platforms/nios2-dual.toml")),

@@ -222,7 +222,7 @@ fn section<'a>(page: &'a str, heading: &str) -> &'a str {
 fn every_key_is_described_in_the_section_of_its_table() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PLATFORMS.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let all: [(&str, &[&str]); 21] = [
+    let all: [(&str, &[&str]); 26] = [
         ("## The chip", &parse::TOP),
         ("## `[[bus]]`", &parse::BUS),
         ("## `[[memory]]`", &parse::MEMORY),
@@ -236,13 +236,18 @@ fn every_key_is_described_in_the_section_of_its_table() {
         ("### `system`", &system::KEYS),
         ("### `span`", &parse::SPAN),
         ("## `[[engine]]`", &parse::ENGINE),
-        ("## `[link]`", &parse::LINK),
-        ("## `[link]`", &parse::CLASS),
+        ("## `[link]`", &link::KEYS),
+        ("## `[link]`", &link::CLASS),
         ("## `[[port]]`", &port::PORT),
         ("## `[[dma]]`", &port::DMA),
         ("## `[[dma]]`", &port::RATE),
         ("## `[ipc]`", &port::SERVICE),
         ("## `[[route]]`", &route::ROUTE),
+        ("## `[noc]`", &cluster::NOC),
+        ("## `[[cluster]]`", &cluster::CLUSTER),
+        ("## `[block_dma]`", &cluster::BLOCK_DMA),
+        ("## `[buffer_manager]`", &cluster::MANAGER),
+        ("## `[calls]`", &cluster::CALLS),
         ("## `[[model]]`", &parse::MODEL),
     ];
     for (heading, keys) in all {

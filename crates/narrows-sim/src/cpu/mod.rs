@@ -3,6 +3,7 @@
 mod access;
 mod cached;
 mod chain;
+pub mod cluster;
 mod engine;
 mod mutex;
 mod ports;
@@ -26,6 +27,7 @@ use crate::events::coroutine::{Body, Door};
 use crate::events::state::State;
 use crate::kernel::Kernel;
 use crate::time::Time;
+use cluster::Clusters;
 use engine::Jobs;
 use narrows::endpoint::{Limits, Node, NodeError};
 use narrows::link::Name;
@@ -50,6 +52,7 @@ pub(crate) struct Machine {
     registry: RefCell<Registry>,
     jobs: RefCell<Jobs>,
     ports: RefCell<Ports>,
+    clusters: RefCell<Clusters>,
     pub kernel: RefCell<Kernel>,
     /// Processes that were spawned and have not begun.
     pub born: RefCell<Vec<(Door, Body<'static>)>>,
@@ -65,8 +68,8 @@ impl Machine {
         // Engines only move bytes.
         let engines = chip.engines.iter().map(Rates::engine);
         let workers = workers(chip);
-        let of_ports = workers.iter().map(|_| Rates::default());
-        let rates = cores.chain(engines).chain(of_ports).collect();
+        let parts = workers.iter().map(|_| Rates::part());
+        let rates = cores.chain(engines).chain(parts).collect();
         let mut state = State::new(chip, settings, workers.len());
         for (core, facts) in chip.cores.iter().enumerate() {
             state.cores[core].entry =
@@ -85,6 +88,7 @@ impl Machine {
             registry: RefCell::new(Registry::new(ends)),
             jobs: RefCell::new(Jobs::new(chip)),
             ports: RefCell::new(Ports::new(chip)),
+            clusters: RefCell::new(Clusters::new(chip)),
             kernel: RefCell::default(),
             born: RefCell::default(),
         }

@@ -1,7 +1,7 @@
 //! Ports as the cores and the DMA controllers at their ends use them. Each controller, and the
 //! wires of a communication port, is a process of its own that takes time and no core.
 
-use super::{Cpu, Machine};
+use super::{Cpu, Machine, cluster};
 use crate::chip::{Chip, DmaMode, PortKind, Rate};
 use crate::events::Pid;
 use crate::events::fault::Ring;
@@ -18,16 +18,18 @@ pub(crate) enum Side {
     Receive,
 }
 
-/// A process that is a part of a port.
+/// A process that is a part of a port or a cluster.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Worker {
     /// The controller that serves one side of an end.
     Controller { port: usize, end: usize, side: Side },
     /// What moves the words of a communication port.
     Wires { port: usize },
+    /// A block of a cluster, or the network.
+    Cluster(Option<(usize, cluster::Worker)>),
 }
 
-/// The processes that a chip's ports need.
+/// The processes that a chip's ports and clusters need.
 pub(crate) fn workers(chip: &Chip) -> Vec<Worker> {
     let ports = chip.ports.ports.iter().enumerate();
     let of = ports.flat_map(|(port, facts)| {
@@ -37,7 +39,7 @@ pub(crate) fn workers(chip: &Chip) -> Vec<Worker> {
         let comm = matches!(facts.kind, PortKind::Comm { .. });
         controllers.into_iter().chain(comm.then_some(Worker::Wires { port }))
     });
-    of.collect()
+    of.chain(cluster::workers(chip).into_iter().map(Worker::Cluster)).collect()
 }
 
 /// A port with what serves it.
@@ -82,10 +84,14 @@ impl Machine {
         self.ports.borrow_mut().all[port].armed[end] = Some((flag, interrupt));
     }
 
-    /// A process is a worker of a port.
+    /// A process is a worker of a port or a cluster.
     pub fn works_for(&self, process: usize, worker: Worker) {
-        let (Worker::Controller { port, .. } | Worker::Wires { port }) = worker;
-        self.ports.borrow_mut().all[port].workers.push(process);
+        match worker {
+            Worker::Controller { port, .. } | Worker::Wires { port } => {
+                self.ports.borrow_mut().all[port].workers.push(process);
+            }
+            Worker::Cluster(worker) => self.works_for_cluster(process, worker),
+        }
     }
 
     /// Triggers an interrupt process, as the plan of faults has it.
@@ -283,6 +289,7 @@ pub(crate) fn work(cpu: &Cpu, worker: Worker) {
     match worker {
         Worker::Controller { port, end, side } => while control(cpu, port, end, side).is_some() {},
         Worker::Wires { port } => while carry(cpu, port).is_some() {},
+        Worker::Cluster(worker) => cluster::work(cpu, worker),
     }
 }
 

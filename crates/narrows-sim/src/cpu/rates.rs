@@ -50,6 +50,11 @@ impl Rates {
         Rates { burst, ..Rates::default() }
     }
 
+    /// Those of a part of the chip that moves bytes as the bus lets it.
+    pub fn part() -> Rates {
+        Rates { burst: crate::events::bus::BURST as u32, ..Rates::default() }
+    }
+
     /// Those of a core. `code` is where its code begins in its home memory; it is moved behind it.
     pub fn new(chip: &Chip, core: &chip::Core, code: &mut u32) -> Rates {
         let at = |cost: crate::time::Cost| cost.at(core.clock);

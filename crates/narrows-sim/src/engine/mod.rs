@@ -44,7 +44,7 @@ impl<'a> Simulation<'a> {
         }
         let first = chip.cores.len() + chip.engines.len();
         for (i, worker) in cpu::workers(chip).into_iter().enumerate() {
-            let name = format!("part {i} of ports");
+            let name = format!("part {i} of ports and clusters");
             let body = move |cpu: Cpu| cpu::work(&cpu, worker);
             let process = new.add(first + i, name, (0, true), Frame::default(), body);
             new.machine.works_for(process, worker);

@@ -192,8 +192,8 @@ impl State {
         });
         // An engine moves bytes as a core would that does nothing else.
         let others = chip.engines.len() + parts;
+        let masters = chip.cores.len() + others;
         let others = (0..others).map(|_| Core::default());
-        let masters = chip.cores.len() + chip.engines.len();
         State {
             now: Time::ZERO,
             queue: Queue::default(),

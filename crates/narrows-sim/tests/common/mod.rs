@@ -124,6 +124,7 @@ pub fn chip() -> Chip {
             ],
         },
         ports: Ports::default(),
+        clusters: None,
         model: Vec::new(),
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn run(
     let chip = platform::load_any(&args.on)?;
     if chip.ports.ports.is_empty() {
         let text = format!(
-            "--on {}: its cores share memory, and tasks are placed on processors with ports: name \
+            "--on {}: it has no ports, and tasks are placed on processors with ports: name \
              quatro67 or pci44",
             args.on
         );

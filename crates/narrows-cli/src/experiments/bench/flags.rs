@@ -68,7 +68,8 @@ Examples:
     /// Messages one way
     #[command(after_help = "\
 Examples:
-  narrows bench throughput --placement internal,external --rounds 100")]
+  narrows bench throughput --placement internal,external --rounds 100
+  narrows bench throughput --on bmm-clusters   packets by DMA and by a buffer manager")]
     Throughput(Compared),
     /// Where the time of a call goes, A to E
     #[command(after_help = "\

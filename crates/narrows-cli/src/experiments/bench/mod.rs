@@ -14,6 +14,7 @@ pub mod args;
 mod bounds;
 pub mod choice;
 mod clients;
+pub mod clusters;
 pub mod flags;
 mod floors;
 mod idle;
@@ -50,6 +51,13 @@ use task::{Asked, Section};
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     let Bench { which, page } = args;
     let common = which.common();
+    if matches!(which, Which::Throughput(_))
+        && let Some(chip) = clusters::named(&common.place)?
+    {
+        let page = PageOut::new(page)?;
+        let asked = Asked { global, args: &common, chip: None, page };
+        return clusters::run(&asked, &chip);
+    }
     let chip = match which {
         Which::Tune(_) | Which::Advise(_) => None,
         _ => common.place.chip()?,

@@ -15,6 +15,9 @@ pub enum Source {
     /// The report on messages between DSPs without shared memory, under MQX
     #[value(name = "S2")]
     S2,
+    /// The paper on a hardware buffer manager between clusters on a network on chip
+    #[value(name = "S3")]
+    S3,
     /// The thesis on OSEck and LINX on Nios II
     #[value(name = "S4")]
     S4,
@@ -27,6 +30,7 @@ impl Source {
             Source::S0 => "S0",
             Source::S1 => "S1",
             Source::S2 => "S2",
+            Source::S3 => "S3",
             Source::S4 => "S4",
         }
     }

@@ -12,6 +12,7 @@ pub mod pair;
 pub mod row;
 pub mod s0;
 pub mod s2;
+pub mod s3;
 pub mod s4;
 #[cfg(test)]
 mod tests;
@@ -94,13 +95,15 @@ pub fn measure(experiment: &Experiment) -> Result<Vec<Row>, Failure> {
 
 /// All experiments, by their names, in the order of the sources.
 fn known() -> impl Iterator<Item = (&'static str, s0::Run)> {
-    s0::EXPERIMENTS.into_iter().chain(s2::EXPERIMENTS).chain(s4::EXPERIMENTS)
+    let first = s0::EXPERIMENTS.into_iter().chain(s2::EXPERIMENTS);
+    first.chain(s3::EXPERIMENTS).chain(s4::EXPERIMENTS)
 }
 
 /// The chip that most of a source's figures are of.
 fn chip_of(source: &str) -> Result<Chip, Failure> {
     match source {
         "S2" => s2::chip(),
+        "S3" => s3::chip(),
         "S4" => s4::chip(),
         _ => s0::chip(),
     }

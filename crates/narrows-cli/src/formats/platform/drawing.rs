@@ -1,5 +1,6 @@
 //! What there is to draw of a chip, in words.
 
+use super::clusters;
 use crate::base::table::listed;
 use narrows_sim::chip::{Arbitration, Bus, Cache, Chip, Core, Engine, Memory};
 use narrows_sim::time::{Cost, Frequency};
@@ -100,6 +101,7 @@ fn memory(chip: &Chip, at: usize, memory: &Memory) -> Part {
         let dmas = chip.ports.dmas.iter().filter(|dma| dma.messages == at);
         let cores = dmas.filter_map(|dma| chip.cores.get(dma.core));
         facts.extend(cores.map(|core| format!("messages of {}", core.name)));
+        facts.extend(clusters::role(chip, at));
         return Part { name: memory.name.clone(), facts };
     }
     let link = &chip.link;
@@ -116,6 +118,9 @@ fn memory(chip: &Chip, at: usize, memory: &Memory) -> Part {
 
 fn link(chip: &Chip) -> String {
     if !chip.is_linked() {
+        if let Some(all) = &chip.clusters {
+            return clusters::words(chip, all);
+        }
         let ports = chip.ports.ports.iter().map(|port| {
             let [one, other] = port.between.map(|core| chip.cores[core].name.as_str());
             format!("{} between {one} and {other}", port.name)

@@ -3,6 +3,7 @@
 //! Every part is taken to pieces without `..`: a fact that is new in the simulator and not yet in
 //! the row is a mistake that the compiler finds.
 
+use super::clusters;
 use narrows::strategy::Placement;
 use narrows_sim::chip::{
     Arbitration, Bus, Cache, CallCost, Chip, Copying, Core, Dma, DmaMode, Engine, Interrupt, Link,
@@ -15,7 +16,8 @@ use serde_json::{Map, Value, json};
 
 /// The row of a chip.
 pub fn row(chip: &Chip) -> Value {
-    let Chip { name, about, buses, memories, cores, engines, link, ports, model } = chip;
+    let Chip { name, about, buses, memories, cores, engines, link, ports, clusters: joined, model } =
+        chip;
     let memory = |at: usize| memories[at].name.as_str();
     let Ports { ports, dmas, service, routes } = ports;
     // What the service takes is in cycles of the core that does it: the first one's are shown.
@@ -33,6 +35,7 @@ pub fn row(chip: &Chip) -> Value {
         "dmas": dmas.iter().map(|one| dma_row(chip, one)).collect::<Vec<_>>(),
         "ipc": service.collect::<Vec<_>>(),
         "routes": routes.iter().map(|one| route_row(chip, one)).collect::<Vec<_>>(),
+        "clusters": joined.as_ref().map(|one| clusters::row(chip, one)),
         "model": model.iter().map(within_row).collect::<Vec<_>>(),
     })
 }
@@ -134,7 +137,7 @@ fn service_row(mode: DmaMode, service: Service, clock: Frequency) -> Value {
     })
 }
 
-fn ns(cost: Cost, clock: Frequency) -> f64 {
+pub(super) fn ns(cost: Cost, clock: Frequency) -> f64 {
     cost.at(clock).0 as f64 / 1000.0
 }
 

@@ -4,6 +4,7 @@
 //! where it comes from, and how it is shown: [`drawing`] has the words, [`text`] and [`svg`] the
 //! lines.
 
+mod clusters;
 pub mod drawing;
 pub mod flags;
 pub mod json;
@@ -101,10 +102,19 @@ pub fn linked(chip: Chip) -> Result<Chip, Failure> {
     if chip.is_linked() {
         return Ok(chip);
     }
-    let text = format!(
-        "the cores of {} share no memory: run narrows bench sra on it, or narrows advise of tasks",
-        chip.name
-    );
+    let text = if chip.clusters.is_some() {
+        format!(
+            "{} has clusters on a network and no links of the stack: run narrows bench throughput \
+             on it, or narrows platform show",
+            chip.name
+        )
+    } else {
+        format!(
+            "the cores of {} share no memory: run narrows bench sra on it, or narrows advise of \
+             tasks",
+            chip.name
+        )
+    };
     Err(Failure::new(Kind::Workload, text))
 }
 

@@ -139,7 +139,8 @@ fn a_name_is_a_shipped_one_or_a_file() {
         failure.to_string()
     };
     assert!(
-        message("davinky").contains("there is no platform davinky: name one of davinci, generic")
+        message("davinky")
+            .contains("there is no platform davinky: name one of bmm-clusters, davinci")
     );
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("mine.toml");
@@ -162,4 +163,6 @@ fn what_runs_the_stack_refuses_a_board_whose_cores_share_no_memory() {
         let said = load(name).unwrap_err().to_string();
         assert!(said.contains(name) && said.contains("share no memory"), "{said}");
     }
+    let said = load("bmm-clusters").unwrap_err().to_string();
+    assert!(said.starts_with("bmm-clusters has clusters on a network and no links"), "{said}");
 }
