@@ -2,7 +2,7 @@
 //!
 //! A link over frames has an end in either process. It keeps the replica of the peer's region,
 //! which the node maps as it would the region itself, and carries what the node publishes. A node
-//! that waits does that itself ([`bells::carry`](crate::bells::carry)), else a thread of the link's.
+//! that waits does that itself ([`bells::carry`](crate::bells::carry)), else a thread of its own.
 
 mod end;
 mod stream;
