@@ -20,10 +20,18 @@ use carry::Carries;
 /// A doorbell: the end that is rung, or the one that is slept on.
 pub struct Bell {
     counter: OwnedFd,
-    /// Whether it is another user's, which could make it one that blocks its writer.
-    others: bool,
-    /// What is told instead, which wakes the thread that sleeps on the counter if it has to.
-    carries: Option<Arc<dyn Carries>>,
+    how: How,
+}
+
+/// How a bell is rung.
+#[derive(Clone)]
+enum How {
+    /// By a write to its counter.
+    Write,
+    /// As another user's, which could make it one that blocks its writer.
+    Others,
+    /// By telling this, which wakes the thread that sleeps on the counter if it has to.
+    Tell(Arc<dyn Carries>),
 }
 
 impl Bell {
@@ -33,7 +41,7 @@ impl Bell {
     /// What the system says if it has no room for it.
     pub fn new() -> io::Result<Bell> {
         let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Bell { counter, others: false, carries: None })
+        Ok(Bell { counter, how: How::Write })
     }
 
     /// Takes a descriptor that a peer sent, another user's perhaps, if it is what it should be:
@@ -44,7 +52,8 @@ impl Bell {
     pub(crate) fn received(descriptor: Foreign, others: bool) -> io::Result<Option<Bell>> {
         let Some(counter) = descriptor.counter()? else { return Ok(None) };
         rustix::fs::fcntl_setfl(&counter, OFlags::NONBLOCK)?;
-        Ok(Some(Bell { counter, others, carries: None }))
+        let how = if others { How::Others } else { How::Write };
+        Ok(Some(Bell { counter, how }))
     }
 
     /// The same bell once more.
@@ -53,13 +62,13 @@ impl Bell {
     /// What the system says if it has no room for it.
     pub(crate) fn share(&self) -> io::Result<Bell> {
         let counter = io::fcntl_dupfd_cloexec(&self.counter, 0)?;
-        Ok(Bell { counter, others: self.others, carries: self.carries.clone() })
+        Ok(Bell { counter, how: self.how.clone() })
     }
 
     /// The same bell, for the node whose link this end carries: what the node rings for is sent at
     /// once.
     pub(crate) fn told(self, carries: Arc<dyn Carries>) -> Bell {
-        Bell { carries: Some(carries), ..self }
+        Bell { how: How::Tell(carries), ..self }
     }
 
     /// Forgets how often it was rung.
@@ -70,13 +79,20 @@ impl Bell {
     /// Rings. A counter that is full has not been heard yet, so nothing is lost.
     #[inline]
     pub fn ring(&self) {
-        // Nothing can be done about what fails here: it is the peer that does not hear.
-        if let Some(carries) = &self.carries {
-            carries.push();
-        } else if self.others {
-            let _ = aio::add(self.counter.as_fd());
-        } else {
-            let _ = io::retry_on_intr(|| io::write(&self.counter, &1u64.to_ne_bytes()));
+        match &self.how {
+            // Nothing can be done about what fails here: it is the peer that does not hear.
+            How::Write => {
+                let _ = io::retry_on_intr(|| io::write(&self.counter, &1u64.to_ne_bytes()));
+            }
+            how => self.ring_otherwise(how),
+        }
+    }
+
+    #[cold]
+    fn ring_otherwise(&self, how: &How) {
+        match how {
+            How::Tell(carries) => carries.push(),
+            How::Others | How::Write => drop(aio::add(self.counter.as_fd())),
         }
     }
 }
