@@ -5,7 +5,7 @@ use super::{Cpu, Machine, cluster};
 use crate::chip::{Chip, DmaMode, PortKind, Rate};
 use crate::events::Pid;
 use crate::events::fault::Ring;
-use crate::events::state::{Progress, State, WokenBy};
+use crate::events::state::{Progress, State};
 use crate::part::dma::{Controller, Job, Pool};
 use crate::part::fifo::Flag;
 use crate::part::port::{Port, Step};
@@ -267,20 +267,9 @@ impl Cpu {
         port: usize,
         mut wanted: impl FnMut(&mut Wired) -> Option<T>,
     ) -> Option<T> {
-        loop {
-            let mut found = None;
-            self.act(|state, own| {
-                let mut ports = self.machine().ports.borrow_mut();
-                found = ports.all.get_mut(port).and_then(&mut wanted);
-                if found.is_none() {
-                    state.sleep(own, WokenBy::default(), "a flag of its port");
-                }
-                found.is_none()
-            });
-            if found.is_some() || self.gone() {
-                return found;
-            }
-        }
+        self.wait_until("a flag of its port", || {
+            self.machine().ports.borrow_mut().all.get_mut(port).and_then(&mut wanted)
+        })
     }
 }
 

@@ -178,6 +178,28 @@ impl Cpu {
         self.machine().state.borrow().processes[self.shared.process].news
     }
 
+    /// Waits, as a part that has no core, until something is found: it looks each time it is woken.
+    /// None if this process is being taken down.
+    pub(super) fn wait_until<T>(
+        &self,
+        what: &'static str,
+        mut look: impl FnMut() -> Option<T>,
+    ) -> Option<T> {
+        loop {
+            let mut found = None;
+            self.act(|state, own| {
+                found = look();
+                if found.is_none() {
+                    state.sleep(own, WokenBy::default(), what);
+                }
+                found.is_none()
+            });
+            if found.is_some() || self.gone() {
+                return found;
+            }
+        }
+    }
+
     /// Whether this process is being taken down: nothing takes time any more.
     pub(crate) fn gone(&self) -> bool {
         !self.machine().state.borrow().runs(self.shared.process)

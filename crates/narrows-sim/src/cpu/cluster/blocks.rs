@@ -170,20 +170,9 @@ impl Cpu {
         own: usize,
         mut next: impl FnMut(&mut super::machine::Blocks) -> Option<T>,
     ) -> Option<T> {
-        loop {
-            let mut found = None;
-            self.act(|state, process| {
-                let mut clusters = self.machine().clusters.borrow_mut();
-                found = clusters.blocks.get_mut(own).and_then(&mut next);
-                if found.is_none() {
-                    state.sleep(process, WokenBy::default(), "work");
-                }
-                found.is_none()
-            });
-            if found.is_some() || self.gone() {
-                return found;
-            }
-        }
+        self.wait_until("work", || {
+            self.machine().clusters.borrow_mut().blocks.get_mut(own).and_then(&mut next)
+        })
     }
 
     /// Bytes at a global address. `None`, which is signalled, if there is no memory.

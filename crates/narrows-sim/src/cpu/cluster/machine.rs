@@ -137,9 +137,9 @@ impl Clusters {
         self.blocks.get(cluster)?.workers.get(&(worker as u8)).copied()
     }
 
-    /// Notes what blocks have signalled, with the moment.
-    fn note(&mut self, at: Time) {
-        for (cluster, blocks) in self.blocks.iter_mut().enumerate() {
+    /// Notes what the blocks of a cluster have signalled, with the moment.
+    fn note(&mut self, cluster: usize, at: Time) {
+        if let Some(blocks) = self.blocks.get_mut(cluster) {
             let all = blocks.manager.faults.drain(..).chain(blocks.dma.faults.drain(..));
             self.signalled.extend(all.map(|noted| Signalled { at, cluster, noted }));
         }
@@ -182,7 +182,7 @@ impl Cpu {
         self.act(|state, _| {
             let mut clusters = self.machine().clusters.borrow_mut();
             result = clusters.blocks.get_mut(cluster).map(what);
-            clusters.note(state.now);
+            clusters.note(cluster, state.now);
             false
         });
         result
