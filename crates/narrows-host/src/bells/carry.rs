@@ -6,19 +6,18 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::event::epoll;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
+use rustix::time::Timespec;
 
-use crate::bells::set::{SUPERVISION, WAKER, listen_to, no_events, wait_for};
+use crate::bells::set::{SUPERVISION, WAKER, key, listen_to, no_events, wait_for};
+use crate::bells::timer::Timer;
 
-/// Nanoseconds without a wait after which the threads carry again.
-const LONGEST_AWAY: i64 = 1_000_000;
+/// How long without a wait until the threads carry again.
+const LONGEST_AWAY: Duration = Duration::from_millis(1);
 /// What the set of streams says of the set of all bells.
 const BELLS: u64 = SUPERVISION;
 
@@ -75,9 +74,8 @@ struct State {
     links: Vec<(u32, Arc<dyn Carries>)>,
     /// Threads that wait.
     waiting: u32,
-    /// Waits that have begun, and how many had when the timer expired last.
-    waits: u32,
-    seen: u32,
+    /// A wait has begun since the timer expired last.
+    waited: bool,
     /// The timer is set.
     watched: bool,
 }
@@ -87,7 +85,7 @@ pub(crate) struct Carry {
     /// The streams of all links, and the set of all bells.
     all: OwnedFd,
     /// Expires some time after a wait.
-    timer: OwnedFd,
+    timer: Timer,
     by_node: ByNode,
     /// How many links there are.
     count: AtomicUsize,
@@ -102,10 +100,9 @@ impl Carry {
     pub(crate) fn new(bells: BorrowedFd<'_>) -> io::Result<Carry> {
         let all = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         listen_to(&all, bells, BELLS, false)?;
-        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         Ok(Carry {
             all,
-            timer: timerfd_create(TimerfdClockId::Monotonic, flags)?,
+            timer: Timer::new()?,
             by_node: ByNode::default(),
             count: AtomicUsize::new(0),
             state: Mutex::default(),
@@ -158,7 +155,7 @@ impl Carry {
     pub(crate) fn begin(&self) -> Waiting<'_> {
         let mut state = self.state();
         state.waiting += 1;
-        state.waits = state.waits.wrapping_add(1);
+        state.waited = true;
         self.by_node.set(true);
         state.links.iter().for_each(|(_, link)| link.prepare());
         Waiting(self)
@@ -178,13 +175,12 @@ impl Carry {
 
     /// The timer has expired: hands over if the node has not waited since the last time.
     pub(crate) fn look_after(&self) {
-        let _ = io::read(&self.timer, &mut [0; 8]);
+        self.timer.hear();
         let mut state = self.state();
         state.watched = false;
         if state.waiting > 0 {
             // The end of the wait sets the timer.
-        } else if state.waits != state.seen {
-            state.seen = state.waits;
+        } else if std::mem::take(&mut state.waited) {
             self.watch(&mut state);
         } else {
             self.give_up(&state);
@@ -195,11 +191,7 @@ impl Carry {
         if std::mem::replace(&mut state.watched, true) {
             return;
         }
-        let times = Itimerspec {
-            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: Timespec { tv_sec: 0, tv_nsec: LONGEST_AWAY },
-        };
-        if timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &times).is_err() {
+        if self.timer.once(LONGEST_AWAY).is_err() {
             state.watched = false;
             self.give_up(state);
         }
@@ -250,13 +242,11 @@ impl Waiting<'_> {
         let heard = wait_for(&self.0.all, &mut events, timeout.copied())?;
         let (mut came, mut rung) = (false, false);
         for event in events.iter().take(heard) {
-            // The event is packed: its data has no place to be referred to.
-            let data = event.data;
-            if data.u64() == BELLS {
+            if key(event) == BELLS {
                 rung = true;
                 continue;
             }
-            let key = data.u64() as u32;
+            let key = key(event) as u32;
             // Not with the state locked: another thread may begin to wait.
             let link = self.0.link(key);
             let what = link.map_or(Came::Nothing, |link| link.carry());

@@ -7,14 +7,11 @@
 //! waits for it: a node that is left alone hears of it no more than of the tick.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use rustix::fd::OwnedFd;
 use rustix::io;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
 
+use crate::bells::timer::Timer;
 use crate::clock;
 
 /// Nanoseconds after which the timer expires: a part of the shortest tick, which is 1 ms, and long
@@ -23,7 +20,7 @@ const HELD: u64 = 250_000;
 
 /// Keeps the tick.
 pub(crate) struct Idle {
-    timer: OwnedFd,
+    timer: Timer,
     held: u64,
     /// When, in ticks of the clock, the last sleep began.
     slept: AtomicU64,
@@ -33,9 +30,8 @@ pub(crate) struct Idle {
 
 impl Idle {
     pub(crate) fn new() -> io::Result<Idle> {
-        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         Ok(Idle {
-            timer: timerfd_create(TimerfdClockId::Monotonic, flags)?,
+            timer: Timer::new()?,
             held: clock::ticks_in(HELD),
             slept: AtomicU64::new(0),
             set: AtomicU64::new(0),
@@ -57,12 +53,8 @@ impl Idle {
     #[cold]
     fn hold(&self, now: u64) {
         self.set.store(now, Ordering::Relaxed);
-        let times = Itimerspec {
-            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: Timespec { tv_sec: 0, tv_nsec: HELD.cast_signed() },
-        };
         // Without it the core sleeps deeper.
-        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &times);
+        let _ = self.timer.once(Duration::from_nanos(HELD));
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod carry;
 pub(crate) mod idle;
 pub(crate) mod set;
 pub(crate) mod sets;
+pub(crate) mod timer;
 
 use std::fmt;
 use std::sync::Arc;

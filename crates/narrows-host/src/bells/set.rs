@@ -22,11 +22,16 @@ pub(crate) fn no_events<const N: usize>() -> [epoll::Event; N] {
     [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; N]
 }
 
-/// Whether what the set of all bells says is of supervision.
-pub(crate) fn is_supervision(event: &epoll::Event) -> bool {
+/// What a set says something of.
+pub(crate) fn key(event: &epoll::Event) -> u64 {
     // The event is packed: its data has no place to be referred to.
     let data = event.data;
-    data.u64() == SUPERVISION
+    data.u64()
+}
+
+/// Whether what the set of all bells says is of supervision.
+pub(crate) fn is_supervision(event: &epoll::Event) -> bool {
+    key(event) == SUPERVISION
 }
 
 /// Adds a descriptor to a set.

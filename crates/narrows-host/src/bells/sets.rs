@@ -44,18 +44,6 @@ impl Sets {
             return Ok(rest(timeout));
         }
         self.idle.begins();
-        match self.carry.get() {
-            None => wait_for(&self.bells, events, timeout),
-            Some(_) => self.sleep_and_carry(events, timeout),
-        }
-    }
-
-    #[cold]
-    fn sleep_and_carry(
-        &self,
-        events: &mut [epoll::Event],
-        timeout: Option<Timespec>,
-    ) -> io::Result<usize> {
         match self.waiting() {
             None => wait_for(&self.bells, events, timeout),
             Some(waiting) => waiting.sleep(&self.bells, events, timeout),

@@ -26,7 +26,7 @@ use rustix::time::Timespec;
 
 use crate::bells::Bell;
 use crate::bells::carry::Carry;
-use crate::bells::set::{CARRY, SUPERVISION, listen_to, no_events};
+use crate::bells::set::{self, CARRY, SUPERVISION, listen_to, no_events};
 use crate::bells::sets::Sets;
 use crate::carrier::{Carried, Carrier};
 use crate::closing;
@@ -264,8 +264,7 @@ impl Rendezvous {
             if epoll::wait(&self.sets.rendezvous, &mut event[..], Some(&at_once)) != Ok(1) {
                 break;
             }
-            let data = event[0].data;
-            match data.u64() {
+            match set::key(&event[0]) {
                 LISTENER => self.accept(),
                 TICKER => self.tick(),
                 CARRY => self.sets.carry.get().into_iter().for_each(Carry::look_after),

@@ -6,23 +6,20 @@
 
 use std::time::Duration;
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
+
+use crate::bells::timer::Timer;
 
 /// Ticks as often as there is something to try again.
 pub(crate) struct Ticker {
-    timer: OwnedFd,
+    timer: Timer,
     every: Option<Duration>,
 }
 
 impl Ticker {
     pub(crate) fn new() -> io::Result<Ticker> {
-        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        Ok(Ticker { timer: timerfd_create(TimerfdClockId::Monotonic, flags)?, every: None })
+        Ok(Ticker { timer: Timer::new()?, every: None })
     }
 
     /// Ticks so often from now on.
@@ -31,19 +28,14 @@ impl Ticker {
         if every == self.every {
             return;
         }
-        let period = Timespec {
-            tv_sec: period.as_secs().cast_signed(),
-            tv_nsec: period.subsec_nanos().into(),
-        };
-        let times = Itimerspec { it_interval: period, it_value: period };
-        if timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &times).is_ok() {
+        if self.timer.each(period).is_ok() {
             self.every = every;
         }
     }
 
     /// Forgets the ticks that have passed.
     pub(crate) fn drain(&self) {
-        let _ = io::read(&self.timer, &mut [0; 8]);
+        self.timer.hear();
     }
 }
 
