@@ -67,6 +67,7 @@ pub fn all() -> Vec<&'static dyn Contender> {
         &nng::Nng,
         &zeromq::TCP,
         &socket::UNIX,
+        &socket::OF_SEVERAL,
         &socket::TCP,
     ]
 }

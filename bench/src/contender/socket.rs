@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 
+use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::socketpair;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send};
@@ -18,6 +19,8 @@ pub struct Socket {
     over: Over,
     /// Whether it keeps messages apart.
     packets: bool,
+    /// Whether who sleeps could be woken by something else as well, as whoever has two peers.
+    of_several: bool,
 }
 
 pub const PACKETS: Socket = Socket {
@@ -25,18 +28,23 @@ pub const PACKETS: Socket = Socket {
     version: "the kernel's; SOCK_SEQPACKET",
     over: Over::Machine,
     packets: true,
+    of_several: false,
 };
 pub const UNIX: Socket = Socket {
     name: "Unix stream socket",
     version: "the kernel's; SOCK_STREAM",
     over: Over::Unix,
     packets: false,
+    of_several: false,
 };
+pub const OF_SEVERAL: Socket =
+    Socket { name: "Unix stream socket, one of several", of_several: true, ..UNIX };
 pub const TCP: Socket = Socket {
     name: "TCP socket",
     version: "the kernel's; TCP_NODELAY",
     over: Over::Tcp,
     packets: false,
+    of_several: false,
 };
 
 impl Socket {
@@ -83,7 +91,9 @@ impl Contender for Socket {
     }
     fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
+            Mode::Spinning if self.of_several => Err("no such mode: it sleeps on several"),
             Mode::Spinning => Ok("receives without blocking"),
+            Mode::Blocked if self.of_several => Ok("sleeps in epoll"),
             Mode::Blocked => Ok("sleeps in recv"),
             Mode::Hybrid => Err(EITHER),
         }
@@ -91,12 +101,22 @@ impl Contender for Socket {
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
         let socket = self.connect(role, control)?;
         let spin = setup.mode == Mode::Spinning;
-        Ok(Counted::boxed(Ends::new(socket, self.packets, spin, setup.bytes)))
+        let set = self.of_several.then(|| set_of(&socket)).transpose()?;
+        Ok(Counted::boxed(Ends { set, ..Ends::new(socket, self.packets, spin, setup.bytes) }))
     }
+}
+
+/// A set of several descriptors, of which the socket is one.
+fn set_of(socket: &OwnedFd) -> io::Result<OwnedFd> {
+    let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    epoll::add(&set, socket, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+    Ok(set)
 }
 
 struct Ends {
     socket: OwnedFd,
+    /// What it sleeps on, if it is not the socket itself.
+    set: Option<OwnedFd>,
     packets: bool,
     spin: bool,
     from: Vec<u8>,
@@ -105,7 +125,7 @@ struct Ends {
 
 impl Ends {
     fn new(socket: OwnedFd, packets: bool, spin: bool, bytes: usize) -> Ends {
-        Ends { socket, packets, spin, from: vec![0; bytes], to: vec![0; bytes] }
+        Ends { socket, set: None, packets, spin, from: vec![0; bytes], to: vec![0; bytes] }
     }
 }
 
@@ -132,6 +152,13 @@ impl Port for Ends {
         flags.set(RecvFlags::WAITALL, !self.spin && !self.packets);
         let mut got = 0;
         loop {
+            if let Some(set) = &self.set {
+                let none = epoll::EventFlags::empty();
+                let data = epoll::EventData::new_u64(0);
+                let mut events = [epoll::Event { flags: none, data }];
+                epoll::wait(set, &mut events[..], None)?;
+                flags = RecvFlags::DONTWAIT;
+            }
             match recv(&self.socket, self.to.get_mut(got..).unwrap_or_default(), flags) {
                 Err(Errno::AGAIN) if self.spin => {
                     std::hint::spin_loop();
@@ -155,7 +182,26 @@ impl Port for Ends {
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::os::fd::AsFd as _;
     use std::os::unix::net::UnixStream;
+
+    /// A message that comes in two parts, of which it sleeps for each.
+    #[test]
+    fn what_comes_in_parts_is_slept_for_on_a_set() {
+        let (mut theirs, mine) = UnixStream::pair().unwrap();
+        let mut message = vec![0; 64];
+        payload::make(1, &mut message);
+        let set = Some(set_of(&mine.as_fd().try_clone_to_owned().unwrap()).unwrap());
+        let mut mine = Ends { set, ..end(mine, false, 64) };
+        let sender = std::thread::spawn(move || {
+            theirs.write_all(&message[..40]).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            theirs.write_all(&message[40..]).unwrap();
+        });
+        assert!(mine.receive(1).is_ok());
+        sender.join().unwrap();
+        assert!(mine.receive(2).unwrap_err().to_string().contains("gone"));
+    }
 
     /// More than a socket holds, so that it is sent and comes in parts.
     const LONG: usize = 4 << 20;

@@ -42,8 +42,9 @@ pub const METHOD: &str = "\
   table of those who take part says.
 - **Floors** are no messaging: they show what the machine allows, check nothing and trust everybody.
 - **Over sockets** is a comparison of its own, in which like is compared with like. Over a Unix stream
-  socket: Narrows' carrier `stream`, beside such a socket by hand. Over TCP on the loopback: Narrows by
-  two bridges without keys, one in the process of each end, beside ZeroMQ, nng and a socket by hand.
+  socket: Narrows' carrier `stream`, beside such a socket by hand, slept on alone or as one of several.
+  Over TCP on the loopback: Narrows by two bridges without keys, one in the process of each end, beside
+  ZeroMQ, nng and a socket by hand.
   The threads of Narrows that carry frames leave their end's core: the library lets them run anywhere.";
 
 /// A document that grows.

@@ -353,6 +353,10 @@ impl Platform for Host {
         }
     }
 
+    fn sends_by_ring(&self, bell: &Bell) -> bool {
+        bell.sends()
+    }
+
     #[inline]
     fn is_copy(&self) -> bool {
         self.sets.maker.is_another()

@@ -89,6 +89,11 @@ impl Bell {
         }
     }
 
+    /// Whether ringing it sends what the node has published.
+    pub(crate) fn sends(&self) -> bool {
+        matches!(self.how, How::Tell(_))
+    }
+
     #[cold]
     fn ring_otherwise(&self, how: &How) {
         match how {

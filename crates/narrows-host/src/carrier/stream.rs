@@ -34,6 +34,8 @@ pub(crate) struct Stream {
     into: Box<[u8]>,
     came: usize,
     taken: usize,
+    /// The system had less than there was room for: at that time it had no more.
+    drained: bool,
     /// Bytes of the frame that is being received.
     frame: Option<usize>,
     /// The peer sends nothing any more, or cannot be understood.
@@ -67,6 +69,7 @@ impl Stream {
             into: vec![0; ROOM].into_boxed_slice(),
             came: 0,
             taken: 0,
+            drained: false,
             frame: None,
             ended: false,
         }
@@ -136,6 +139,7 @@ impl Stream {
             }
             Ok((came, _)) => {
                 self.came += came;
+                self.drained = self.came < self.into.len();
                 true
             }
         }
@@ -193,6 +197,10 @@ impl Frames for Stream {
         let came = self.into.get(begin..begin + fits).unwrap_or_default();
         header.iter_mut().zip(came).for_each(|(to, from)| *to = *from);
         Ok(len)
+    }
+
+    fn is_drained(&mut self) -> bool {
+        self.drained && !self.holds_frame()
     }
 
     fn read(

@@ -210,6 +210,9 @@ impl<F: Frames> Frames for Faulty<F> {
         self.inner.holds()
     }
 
+    fn is_drained(&mut self) -> bool {
+        self.inner.is_drained()
+    }
     fn brings(&mut self) -> bool {
         self.inner.brings()
     }

@@ -95,6 +95,12 @@ pub trait Frames {
     /// See [`NoFrame`].
     fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame>;
 
+    /// Whether the medium knows, behind a frame that was released, that no other had come yet. It
+    /// may have by now, so whoever is told so waits for the medium as usual.
+    fn is_drained(&mut self) -> bool {
+        false
+    }
+
     /// Copies `len` bytes, from `from` on, of the frame that is being received to `buffer`, from
     /// `at` on: the only copy between the driver and the signal.
     ///

@@ -247,7 +247,7 @@ impl<P: Platform> Shared<P> {
 
     /// Rings the peer if it sleeps and wants to know.
     #[inline(always)]
-    pub fn ring_if_armed(&self, platform: &P) {
+    pub fn ring_if_armed(&mut self, platform: &P) {
         if self.is_armed(platform) {
             self.ring(platform);
         }
@@ -256,8 +256,12 @@ impl<P: Platform> Shared<P> {
     /// Rings the peer if it sleeps and wants to be rung for what is there by now. Behind a full
     /// fence.
     #[inline(never)]
-    pub fn ring(&self, platform: &P) {
+    pub fn ring(&mut self, platform: &P) {
         if self.tx.must_ring() {
+            if platform.sends_by_ring(&self.bell) {
+                // It goes with the message, instead of waking the peer once more.
+                self.give_back();
+            }
             platform.ring(&self.bell);
         }
     }
@@ -348,13 +352,17 @@ impl<P: Platform> Shared<P> {
         if self.rx.owed() == 0 && self.returner.owed() == 0 && self.channels.owing == 0 {
             return;
         }
-        self.returner.publish();
-        self.rx.give_credit();
-        self.channels.give_credit();
+        self.give_back();
         platform.fence();
         if self.rx.wanted() {
             platform.ring(&self.bell);
         }
+    }
+
+    fn give_back(&mut self) {
+        self.returner.publish();
+        self.rx.give_credit();
+        self.channels.give_credit();
     }
 
     /// As [`Shared::flush`], once a batch is held back. A receiver that keeps what it takes for

@@ -277,6 +277,13 @@ pub trait Platform: Sized {
     /// Rings a peer's doorbell. Bells coalesce: two rings may wake once.
     fn ring(&self, bell: &Self::Bell);
 
+    /// Whether ringing this doorbell sends what the node has published, as over frames. If not,
+    /// the peer can see it already.
+    fn sends_by_ring(&self, bell: &Self::Bell) -> bool {
+        let _ = bell;
+        false
+    }
+
     /// The time.
     fn now(&self) -> Instant;
 

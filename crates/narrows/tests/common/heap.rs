@@ -224,6 +224,10 @@ impl<const L: u32> Platform for Core<L> {
     fn ring(&self, bell: &Rc<Cell<u32>>) {
         bell.set(bell.get() + 1);
     }
+    /// A bell that has been rung often stands for one that sends.
+    fn sends_by_ring(&self, bell: &Rc<Cell<u32>>) -> bool {
+        bell.get() >= 1000
+    }
     fn now(&self) -> Instant {
         Instant(0)
     }

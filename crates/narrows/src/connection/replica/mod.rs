@@ -247,6 +247,9 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
             self.into = self.into.wrapping_add(1);
             self.heard = now;
             stored = true;
+            if frames.is_drained() {
+                break;
+            }
         }
         Ok(stored)
     }

@@ -235,6 +235,22 @@ fn a_receiver_is_rung_only_if_it_is_armed() {
 }
 
 #[test]
+fn what_is_given_back_goes_with_a_message_whose_bell_sends() {
+    for (rung, given) in [(0, 0), (1000, 1)] {
+        let mut pair = pair(&layout(256, 64), &layout(256, 64));
+        send_block(&mut pair, b"x", Ack::Batched);
+        let taken = pair.b.take().expect("honest").expect("sent");
+        pair.b.release(&Core, &taken.descriptor);
+        pair.a.rx.arm(1);
+        pair.bell_of_a.set(rung);
+        pair.b.publish(message(0), Placed::InSlot(b"y"));
+        pair.b.ring_if_armed(&Core);
+        assert_eq!(pair.bell_of_a.get(), rung + 1);
+        assert_eq!((pair.of_b.word(640), pair.of_b.word(644)), (given, given));
+    }
+}
+
+#[test]
 fn what_is_held_back_for_a_batch_starves_no_sender() {
     for (slots, senders, receivers) in [(256, 64, 2), (256, 2, 64), (2, 64, 64), (256, 64, 64)] {
         let mut pair = pair(&layout(slots, senders), &layout(slots, receivers));
