@@ -228,7 +228,7 @@ fn load(all: &[Processor], each: u32, ahead: u32, in_order: bool) {
                 let mut came = vec![vec![false; each as usize]; others.len()];
                 let mut served = 0;
                 let all_served = each * others.len() as u32;
-                let end = Instant::now() + PATIENCE;
+                let mut end = Instant::now() + PATIENCE;
                 while served < all_served || back.iter().any(|n| *n < each) {
                     assert!(Instant::now() < end, "{here}: sent {sent:?}, back {back:?}, {served}");
                     for (n, &to) in others.iter().enumerate() {
@@ -243,6 +243,7 @@ fn load(all: &[Processor], each: u32, ahead: u32, in_order: bool) {
                     }
                     let got = task.receive(QueueId::ANY, Some(Duration::from_millis(1)));
                     let Some(mut got) = got.expect("open") else { continue };
+                    end = Instant::now() + PATIENCE;
                     if got.header.target == requests {
                         served += 1;
                         let from = got.header.source;
