@@ -107,6 +107,35 @@ fn an_end_beats_while_it_has_nothing_to_say_and_loses_a_peer_that_does_not() {
 }
 
 #[test]
+fn what_a_copy_engine_still_brings_is_neither_used_nor_overtaken() {
+    let patience = Duration::from_millis(5);
+    let mut half = half(Pulse { heartbeat: None, patience: Some(patience) });
+    half.end.line.inner.slow = 2;
+    let layout = layout();
+    let (block, offset) = (Block(0), layout.places().next().expect("a class").0);
+    let bytes = [&first(2, 0, &offset.to_le_bytes())[..], b"bytes"].concat();
+    let mut entry = entry(Descriptor { block: Some(block), ..message(5) }, &[]);
+    entry[2] = 1;
+    half.peer.out.borrow_mut().frames.extend([bytes, entry]);
+    let receive = |half: &mut Half, at| half.end.replica.receive(&mut half.end.line, Instant(at));
+    for _ in 0..2 {
+        assert_eq!(receive(&mut half, 0), Ok(true));
+        assert!(half.shared.take().expect("honest").is_none());
+    }
+    assert_eq!(receive(&mut half, 0), Ok(true));
+    let taken = half.shared.take().expect("honest").expect("it is there");
+    assert_eq!((taken.descriptor.block, taken.descriptor.len), (Some(block), 5));
+
+    // An engine that never ends is a peer that is silent.
+    half.end.line.inner.slow = u32::MAX;
+    let again = [&first(2, 0, &offset.to_le_bytes())[..], b"bytes"].concat();
+    half.peer.out.borrow_mut().frames.push_back([&again[..2], &[2, 0], &again[4..]].concat());
+    assert_eq!(receive(&mut half, 0), Ok(true));
+    assert_eq!(receive(&mut half, 4_999_999), Ok(true));
+    assert_eq!(receive(&mut half, 5_000_000), Err(Closed::TimedOut));
+}
+
+#[test]
 fn an_end_in_order_is_told_behind_everything() {
     let mut half = half(Pulse::default());
     half.shared.publish(message(5), Placed::InSlot(b"bytes"));

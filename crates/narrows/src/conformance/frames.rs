@@ -213,6 +213,7 @@ impl<F: Frames> Frames for Faulty<F> {
     fn is_drained(&mut self) -> bool {
         self.inner.is_drained()
     }
+
     fn brings(&mut self) -> bool {
         self.inner.brings()
     }

@@ -42,7 +42,9 @@ pub fn end(own: &Heap, replica: &Heap, pulse: Pulse, line: Faulty<Line<Heap>>) -
 impl Carried {
     /// Carries what two nodes write: their regions, and the replicas that their peers see.
     pub fn new(regions: &[Heap; 2], replicas: &[Heap; 2]) -> Rc<Carried> {
-        let (one, other) = line(MTU, ROOM);
+        let (one, mut other) = line(MTU, ROOM);
+        // One side's bytes come by a copy engine.
+        other.slow = 2;
         let ends = [(0, one), (1, other)].map(|(at, line)| {
             let line = {
                 let mut line = Faulty::new(line, at as u32);

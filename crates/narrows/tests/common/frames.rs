@@ -54,6 +54,9 @@ pub struct Line<B = Vec<u8>> {
     pub room: usize,
     /// Whether buffers that were sent stay in use.
     pub holding: bool,
+    /// How often it says that a copy engine still brings what was read.
+    pub slow: u32,
+    bringing: u32,
     receiving: bool,
     /// Whether its end is told to the other side when it is dropped.
     pub tells: bool,
@@ -69,6 +72,8 @@ pub fn line<B>(mtu: usize, room: usize) -> (Line<B>, Line<B>) {
         mtu,
         room,
         holding: false,
+        slow: 0,
+        bringing: 0,
         receiving: false,
         tells: false,
     };
@@ -114,7 +119,14 @@ impl<B: Bytes> Frames for Line<B> {
         self.holding
     }
 
+    fn brings(&mut self) -> bool {
+        let brings = self.bringing > 0;
+        self.bringing = self.bringing.saturating_sub(1);
+        brings
+    }
+
     fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {
+        assert_eq!(self.bringing, 0, "a frame behind one that is being brought");
         let lane = self.into.borrow();
         let none = if lane.gone { NoFrame::Gone } else { NoFrame::Empty };
         let frame = lane.frames.front().ok_or(none)?;
@@ -127,10 +139,12 @@ impl<B: Bytes> Frames for Line<B> {
     fn read(&mut self, from: usize, len: usize, buffer: &mut B, at: usize) -> Result<(), NotThere> {
         let lane = self.into.borrow();
         let part = lane.frames.front().and_then(|frame| frame.get(from..from.checked_add(len)?));
+        self.bringing = self.slow;
         buffer.put(at, part.ok_or(NotThere)?).ok_or(NotThere)
     }
 
     fn release(&mut self) {
+        assert_eq!(self.bringing, 0, "released while it is being brought");
         if std::mem::take(&mut self.receiving) {
             self.into.borrow_mut().frames.pop_front();
         }

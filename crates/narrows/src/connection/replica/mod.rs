@@ -127,6 +127,8 @@ pub struct Replica<O: OwnMemory, L> {
     /// Numbers of the next frames.
     out: u16,
     into: u16,
+    /// The medium may still bring what a frame held, which is not released yet.
+    brings: bool,
     pulse: Pulse,
     sent: Instant,
     heard: Instant,
@@ -178,6 +180,7 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
             cut: 0,
             out: 0,
             into: 0,
+            brings: false,
             pulse,
             sent: now,
             heard: now,
@@ -217,8 +220,9 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
         self.say(frames, now, &mut [BYE, 0, 0, 0], None) != Ok(false)
     }
 
-    /// Takes frames that have come, at most some. True if something was stored in the replica:
-    /// behind a full fence, see whether the node is to be [rung](Replica::rings).
+    /// Takes frames that have come, at most some. True if something was stored in the replica, or is
+    /// being brought there: behind a full fence, see whether the node is to be
+    /// [rung](Replica::rings).
     ///
     /// # Errors
     /// Why the connection has ended. What came before is in the replica.
@@ -229,29 +233,38 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
     ) -> Result<bool, Closed> {
         let mut stored = false;
         for _ in 0..TURN {
-            let mut header = [0; LONGEST];
-            let len = match frames.try_receive(&mut header) {
-                Ok(len) => len,
-                Err(NoFrame::Gone) => return Err(Closed::Lost),
-                Err(NoFrame::Empty) => {
-                    let silent = now.since(self.heard);
-                    return match self.pulse.patience {
-                        Some(patience) if silent >= patience => Err(Closed::TimedOut),
-                        _ => Ok(stored),
-                    };
+            if !self.brings {
+                let mut header = [0; LONGEST];
+                let len = match frames.try_receive(&mut header) {
+                    Ok(len) => len,
+                    Err(NoFrame::Gone) => return Err(Closed::Lost),
+                    Err(NoFrame::Empty) if self.is_silent(now) => return Err(Closed::TimedOut),
+                    Err(NoFrame::Empty) => return Ok(stored),
+                };
+                if let Err(why) = self.take(frames, &header, len) {
+                    frames.release();
+                    return Err(why);
                 }
-            };
-            let taken = self.take(frames, &header, len);
-            frames.release();
-            taken?;
-            self.into = self.into.wrapping_add(1);
-            self.heard = now;
+                self.heard = now;
+            }
             stored = true;
+            // What is behind it waits: an entry comes behind the bytes of its block.
+            self.brings = frames.brings();
+            if self.brings {
+                return if self.is_silent(now) { Err(Closed::TimedOut) } else { Ok(true) };
+            }
+            frames.release();
+            self.into = self.into.wrapping_add(1);
             if frames.is_drained() {
                 break;
             }
         }
         Ok(stored)
+    }
+
+    /// Whether nothing has come for longer than the peer may be silent.
+    fn is_silent(&self, now: Instant) -> bool {
+        self.pulse.patience.is_some_and(|patience| now.since(self.heard) >= patience)
     }
 
     /// Asks the own node to ring for the next thing it publishes, gives credit for, or returns.
