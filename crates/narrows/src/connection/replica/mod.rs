@@ -220,8 +220,8 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
         self.say(frames, now, &mut [BYE, 0, 0, 0], None) != Ok(false)
     }
 
-    /// Takes frames that have come, at most some. True if something was stored in the replica, or is
-    /// being brought there: behind a full fence, see whether the node is to be
+    /// Takes frames that have come, at most some. True if something was stored in the replica, or
+    /// is being brought there: behind a full fence, see whether the node is to be
     /// [rung](Replica::rings).
     ///
     /// # Errors
