@@ -30,6 +30,7 @@ mod soak;
 mod spans;
 pub(crate) mod sra;
 mod storm;
+pub mod susan;
 mod task;
 mod throughput;
 pub mod traffic;
@@ -50,6 +51,9 @@ use task::{Asked, Section};
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     let Bench { which, page } = args;
+    if let Which::Susan(args) = which {
+        return susan::run(global, args, &PageOut::new(page)?);
+    }
     let common = which.common();
     if matches!(which, Which::Throughput(_))
         && let Some(chip) = clusters::named(&common.place)?
@@ -85,6 +89,8 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         }
         Which::Advise(args) => return advise::run(&asked, args),
         Which::Sra(args) => return sra::run(&asked, args),
+        // It was run above, on chips without links of the stack.
+        Which::Susan(_) => return Ok(()),
         Which::T0(args) => return linx::run(&asked, which.name(), Case::Latency, args),
         Which::T1(args) => return linx::run(&asked, which.name(), Case::Interference, args),
         Which::T2(args) => return linx::run(&asked, which.name(), Case::Burst, &args.linx()),
