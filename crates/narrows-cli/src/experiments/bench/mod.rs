@@ -51,9 +51,6 @@ use task::{Asked, Section};
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     let Bench { which, page } = args;
-    if let Which::Susan(args) = which {
-        return susan::run(global, args, &PageOut::new(page)?);
-    }
     let common = which.common();
     if matches!(which, Which::Throughput(_))
         && let Some(chip) = clusters::named(&common.place)?
@@ -63,7 +60,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         return clusters::run(&asked, &chip);
     }
     let chip = match which {
-        Which::Tune(_) | Which::Advise(_) => None,
+        Which::Tune(_) | Which::Advise(_) | Which::Susan(_) => None,
         _ => common.place.chip()?,
     };
     let asked = Asked { global, args: &common, chip, page: PageOut::new(page)? };
@@ -89,8 +86,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         }
         Which::Advise(args) => return advise::run(&asked, args),
         Which::Sra(args) => return sra::run(&asked, args),
-        // It was run above, on chips without links of the stack.
-        Which::Susan(_) => return Ok(()),
+        Which::Susan(args) => return susan::run(&asked, args),
         Which::T0(args) => return linx::run(&asked, which.name(), Case::Latency, args),
         Which::T1(args) => return linx::run(&asked, which.name(), Case::Interference, args),
         Which::T2(args) => return linx::run(&asked, which.name(), Case::Burst, &args.linx()),

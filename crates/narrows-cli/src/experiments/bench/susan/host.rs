@@ -11,7 +11,6 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Cores, Global};
 use crate::base::progress::Progress;
 use crate::base::statistics::median;
-use crate::base::table::counted;
 use crate::formats::picture::Picture;
 use crate::rig::mcapi::calls::Refused;
 use crate::rig::mcapi::strips::Ends;
@@ -78,14 +77,16 @@ pub fn run(global: &Global, job: &Job, counts: &[u16]) -> Result<Results, Failur
     Ok(results)
 }
 
-/// How much sooner several are done than one, and whether each had a core.
+/// How much sooner several are done than one.
 pub fn notes(rows: &[Row]) -> Vec<String> {
     let best = rows.iter().min_by(|one, other| one.execution_us.total_cmp(&other.execution_us));
     let one = rows.iter().find(|row| row.cpus == 1);
     let (Some(best), Some(one)) = (best, one) else { return Vec::new() };
+    if best.cpus == 1 {
+        return vec!["no number of processes is sooner done than one".to_owned()];
+    }
     let times = one.execution_us / best.execution_us;
-    let said = counted(best.cpus.into(), "process is", "processes are");
-    vec![format!("{said} the soonest done: {times:.2} times as soon as one")]
+    vec![format!("{} processes are the soonest done: {times:.2} times as soon as one", best.cpus)]
 }
 
 /// All processes of a measurement.

@@ -14,10 +14,11 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine, Root};
 use crate::base::options::Global;
 use crate::base::output;
-use crate::base::page::{Page, PageOut};
+use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, wrap};
+use crate::experiments::bench::task::Asked;
 use crate::formats::picture::{self, Picture};
 use crate::formats::platform;
 use crate::rig::cluster::Mechanism;
@@ -139,7 +140,8 @@ impl Results {
 ///
 /// # Errors
 /// What is asked for cannot be, the image cannot be read or is too large, or as [`row`].
-pub(super) fn run(global: &Global, args: &Susan, page: &PageOut) -> Result<(), Failure> {
+pub(super) fn run(asked: &Asked<'_>, args: &Susan) -> Result<(), Failure> {
+    let global = asked.global;
     if let Some(out) = &args.out {
         picture::kind(out)?;
         output::probe_file(out)?;
@@ -169,7 +171,7 @@ pub(super) fn run(global: &Global, args: &Susan, page: &PageOut) -> Result<(), F
     } else {
         output::print(text(&job, &report).as_bytes())?;
     }
-    page.write(|| Page::of(&report))
+    asked.page.write(|| Page::of(&report))
 }
 
 fn on_chip(global: &Global, args: &Susan, job: &Job, chip: &Chip) -> Result<Results, Failure> {

@@ -77,11 +77,10 @@ impl Plan {
         let cannot = |why: String| Failure::new(Kind::Workload, format!("{}: {why}", chip.name));
         let clusters = chip.clusters.as_ref().ok_or_else(|| cannot("it has no clusters".into()))?;
         let all = cpus(clusters);
-        let (taken, beyond) = all.split_at_checked(count).ok_or_else(|| {
+        let (taken, _) = all.split_at_checked(count).ok_or_else(|| {
             let text = format!("--cpus {count}: {} has {}", chip.name, all.len());
             Failure::new(Kind::Usage, text)
         })?;
-        let _ = beyond;
         let (width, height) = (job.image.width as u64, job.image.height as u64);
         let stride = width.next_multiple_of(4);
         let fifo = clusters.manager.words * 4;
