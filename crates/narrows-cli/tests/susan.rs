@@ -99,7 +99,10 @@ fn pictures_are_the_same_by_every_way_and_number_of_cpus() {
         found.insert(std::fs::read(out).unwrap());
     }
     assert_eq!(found.len(), 1);
-    assert!(found.iter().all(|bytes| bytes.starts_with(b"P5\n160 24\n")), "four beside each other");
+    assert!(
+        found.iter().all(|bytes| bytes.starts_with(b"P5\n160 24 255\n")),
+        "four beside each other"
+    );
     let out = place.path().join("corners.png");
     let args = ["bench", "susan", "--cpus", "1", "--find", "corners", "--image", &image, "--out"];
     stdout(&narrows(&[&args[..], &[name(&out)]].concat()));
