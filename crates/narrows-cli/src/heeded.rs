@@ -128,7 +128,8 @@ impl Given {
             },
             Which::Sra(args) if args.on == HOST => Given::always(&name, &[Carrier, Json]),
             Which::Sim(_) | Which::Sra(_) => Given::always(&name, &[Json]),
-            Which::T0(_)
+            Which::Susan(_)
+            | Which::T0(_)
             | Which::T1(_)
             | Which::T2(_)
             | Which::T3(_)
@@ -180,7 +181,7 @@ mod tests {
         ["--priority 5", "--lock-memory", "--cores 0,1", "--carrier stream", "--json"];
 
     /// Each command, and which of the options it takes, in the order above.
-    const TABLE: [(&str, &str); 34] = [
+    const TABLE: [(&str, &str); 36] = [
         ("run", "PLCFJ"),
         ("run --on host", "PLCFJ"),
         ("run --on davinci", "CJ"),
@@ -213,6 +214,8 @@ mod tests {
         ("bench tune", "J"),
         ("bench tune --against simulator", "CJ"),
         ("bench sim", "J"),
+        ("bench susan", "FJ"),
+        ("bench susan --on bmm-clusters", "J"),
         ("bench t0", "FJ"),
         ("bench t5 --on davinci", "J"),
     ];

@@ -129,6 +129,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "-bench-soak",
         "-bench-sra",
         "-bench-storm",
+        "-bench-susan",
         "-bench-t0",
         "-bench-t1",
         "-bench-t2",

@@ -1,8 +1,10 @@
 //! What users write down, and how it is read and checked: the names of strategies, [`workload`]s,
-//! [`platform`]s, audio files, the [`functions`] that workloads name, and files of [`tasks`].
+//! [`platform`]s, audio files, pictures, the [`functions`] that workloads name, and files of
+//! [`tasks`].
 
 pub mod functions;
 pub mod linx;
+pub mod picture;
 pub mod platform;
 pub mod strategy;
 pub mod tasks;

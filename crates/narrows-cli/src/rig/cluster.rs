@@ -42,17 +42,38 @@ pub(crate) struct Layout {
     pub fifo: (u32, u32),
 }
 
+/// One side of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Side {
+    /// Its cluster.
+    pub cluster: usize,
+    /// The number of its CPU there.
+    pub cpu: u8,
+    /// Its port in that cluster; its transfers have the same number.
+    pub port: u8,
+    /// Where the connection's words are in that cluster's shared memory.
+    pub words: u32,
+}
+
+/// A connection, from one CPU to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// The side that sends.
+    pub from: Side,
+    /// The side that receives.
+    pub to: Side,
+    /// The receiver's FIFO in its shared memory, and its bytes.
+    pub fifo: (u32, u32),
+}
+
 /// Says that the receiver is ready. In the sender's shared memory, as is the next.
 const READY: u32 = 0;
 /// Bytes that were read so far.
 const READ: u32 = 4;
 /// Bytes that were written so far. In the receiver's shared memory.
 const WRITTEN: u32 = 8;
-/// Bytes for these words.
-const WORDS: u32 = 64;
-/// The ports of the connection, and the numbers of transfers.
-const FROM: u8 = 0;
-const TO: u8 = 1;
+/// Bytes for these words, on either side.
+pub(crate) const WORDS: u32 = 64;
 
 impl Layout {
     /// That of packets of at most so many bytes. `None` if a shared memory has no room for it, or
@@ -68,6 +89,12 @@ impl Layout {
             Layout { buffers: [WORDS, WORDS + packet], target, fifo: (target + packet, fifo) };
         (fits && packet <= fifo).then_some(layout)
     }
+
+    /// The connection from the first CPU of a cluster to that of another.
+    pub fn line(&self, from: usize, to: usize) -> Line {
+        let side = |cluster, port| Side { cluster, cpu: 0, port, words: 0 };
+        Line { from: side(from, 0), to: side(to, 1), fifo: self.fifo }
+    }
 }
 
 /// One end of a connection, as the process of a CPU that uses it.
@@ -75,11 +102,7 @@ pub(crate) struct End<'a> {
     cpu: &'a Cpu,
     clusters: &'a Clusters,
     mechanism: Mechanism,
-    layout: Layout,
-    /// This cluster, this CPU's number in it, and the cluster of the other end.
-    own: usize,
-    number: u8,
-    other: usize,
+    line: Line,
     /// Bytes that went through the library's FIFO so far; they count round.
     passed: u32,
     /// Whether a request is on its way that nobody has waited for.
@@ -102,18 +125,10 @@ impl From<Fault> for Broken {
 }
 
 impl<'a> End<'a> {
-    /// The end of a CPU, whose other end is in another cluster. `None` if the CPU is in none.
-    pub fn new(
-        cpu: &'a Cpu,
-        mechanism: Mechanism,
-        layout: Layout,
-        other: usize,
-    ) -> Option<End<'a>> {
+    /// The end of a CPU that is one side of a connection. `None` if it is in no cluster.
+    pub fn new(cpu: &'a Cpu, mechanism: Mechanism, line: Line) -> Option<End<'a>> {
         let clusters = cpu.chip().clusters.as_ref()?;
-        let (own, number) = cpu.chip().cluster_of(cpu.core())?;
-        let number = u8::try_from(number).ok()?;
-        let (passed, busy) = (0, false);
-        Some(End { cpu, clusters, mechanism, layout, own, number, other, passed, busy })
+        Some(End { cpu, clusters, mechanism, line, passed: 0, busy: false })
     }
 
     fn calls(&self) -> &Calls {
@@ -127,46 +142,48 @@ impl<'a> End<'a> {
 
     /// Sets a sender up and waits until its receiver is ready.
     pub fn open_sender(&self) -> Result<(), Broken> {
+        let Line { from, to, .. } = self.line;
         if self.mechanism == Mechanism::Bmm {
             let credits = self.clusters.manager.credits;
-            let to = Endpoint { cluster: self.other as u16, cpu: 0, port: TO };
-            self.ask((Way::Write, Kind::Setup, FROM), &[to.word(), credits])?;
+            self.ask(from, (Way::Write, Kind::Setup), &[endpoint(to).word(), credits])?;
         }
-        self.changed(READY, 0).map(|_| ())
+        self.changed(from, READY, 0).map(|_| ())
     }
 
     /// Sets a receiver up and tells its sender.
     pub fn open_receiver(&self) -> Result<(), Broken> {
+        let Line { from, to, fifo: (base, bytes) } = self.line;
         if self.mechanism == Mechanism::Bmm {
-            let from = Endpoint { cluster: self.other as u16, cpu: 0, port: FROM };
-            let (base, bytes) = self.layout.fifo;
-            let base = if self.clusters.manager.hardware { 0 } else { base };
+            // In the block itself each port has its own.
+            let own = u32::from(to.port) * bytes;
+            let base = if self.clusters.manager.hardware { own } else { base };
             let sizes = (bytes / 4) | (self.clusters.manager.threshold << 16);
-            self.ask((Way::Read, Kind::Setup, TO), &[from.word(), base, sizes])?;
+            self.ask(to, (Way::Read, Kind::Setup), &[endpoint(from).word(), base, sizes])?;
         }
-        Ok(self.cpu.bus_store(shared(self.other, READY), 1)?)
+        Ok(self.cpu.bus_store(word(from, READY), 1)?)
     }
 
-    /// Sends so many bytes of a buffer. The buffer may change once the next packet was sent, or
-    /// [`End::settle`] returns.
+    /// Sends so many bytes from its cluster's shared memory. They may change once the next packet
+    /// was sent, or [`End::settle`] returns.
     pub fn send(&mut self, buffer: u32, bytes: u32) -> Result<(), Broken> {
+        let Line { from, to, fifo } = self.line;
         match self.mechanism {
             Mechanism::Dma => {
                 self.spend(self.calls().dma_send);
-                let room = self.layout.fifo.1 - bytes;
-                self.until(READ, |read, passed| passed.wrapping_sub(read) <= room)?;
+                let room = fifo.1 - bytes;
+                self.until(from, READ, |read, passed| passed.wrapping_sub(read) <= room)?;
                 for (at, in_fifo, len) in self.parts(bytes) {
-                    let to = shared(self.other, in_fifo);
-                    self.transfer(shared(self.own, buffer + at), to, len)?;
+                    let place = shared(to.cluster, in_fifo);
+                    self.transfer(from, shared(from.cluster, buffer + at), place, len)?;
                 }
                 self.passed = self.passed.wrapping_add(bytes);
-                Ok(self.cpu.bus_store(shared(self.other, WRITTEN), self.passed)?)
+                Ok(self.cpu.bus_store(word(to, WRITTEN), self.passed)?)
             }
             Mechanism::Bmm => {
                 self.spend(self.calls().bmm_send);
                 self.settle()?;
-                let words = [shared(self.own, buffer), bytes];
-                self.ask((Way::Write, Kind::Indirect, FROM), &words)?;
+                let words = [shared(from.cluster, buffer), bytes];
+                self.ask(from, (Way::Write, Kind::Indirect), &words)?;
                 self.busy = true;
                 Ok(())
             }
@@ -176,73 +193,91 @@ impl<'a> End<'a> {
     /// Waits until what was sent has left its buffer.
     pub fn settle(&mut self) -> Result<(), Broken> {
         if std::mem::take(&mut self.busy) {
-            self.cpu.wait_transfer(FROM)?;
+            self.cpu.wait_transfer(self.line.from.port)?;
         }
         Ok(())
     }
 
-    /// Receives so many bytes into the receiver's buffer.
-    pub fn receive(&mut self, bytes: u32) -> Result<(), Broken> {
-        let target = self.layout.target;
+    /// Receives so many bytes into its cluster's shared memory.
+    pub fn receive(&mut self, target: u32, bytes: u32) -> Result<(), Broken> {
+        let Line { from, to, .. } = self.line;
         match self.mechanism {
             Mechanism::Dma => {
                 self.spend(self.calls().dma_receive);
-                self.until(WRITTEN, |written, passed| written.wrapping_sub(passed) >= bytes)?;
+                self.until(to, WRITTEN, |written, passed| written.wrapping_sub(passed) >= bytes)?;
                 for (at, in_fifo, len) in self.parts(bytes) {
-                    let to = shared(self.own, target + at);
-                    self.transfer(shared(self.own, in_fifo), to, len)?;
+                    let place = shared(to.cluster, target + at);
+                    self.transfer(to, shared(to.cluster, in_fifo), place, len)?;
                 }
                 self.passed = self.passed.wrapping_add(bytes);
-                Ok(self.cpu.bus_store(shared(self.other, READ), self.passed)?)
+                Ok(self.cpu.bus_store(word(from, READ), self.passed)?)
             }
             Mechanism::Bmm => {
                 self.spend(self.calls().bmm_receive);
-                self.ask((Way::Read, Kind::Indirect, TO), &[shared(self.own, target), bytes])?;
-                Ok(self.cpu.wait_transfer(TO)?)
+                let words = [shared(to.cluster, target), bytes];
+                self.ask(to, (Way::Read, Kind::Indirect), &words)?;
+                Ok(self.cpu.wait_transfer(to.port)?)
             }
         }
     }
 
     /// The parts of a packet: where they are in it and in the FIFO, whose end it may go round.
     fn parts(&self, bytes: u32) -> impl Iterator<Item = (u32, u32, u32)> + use<> {
-        let (base, size) = self.layout.fifo;
+        let (base, size) = self.line.fifo;
         let start = self.passed % size;
         let first = bytes.min(size - start);
         let parts = [(0, base + start, first), (first, base, bytes - first)];
         parts.into_iter().filter(|(_, _, len)| *len > 0)
     }
 
-    /// Has the DMA move bytes and waits until it has.
-    fn transfer(&self, from: u32, to: u32, len: u32) -> Result<(), Broken> {
-        for (register, value) in DmaRegister::ALL.into_iter().zip([from, to, len, FROM.into()]) {
-            let register = in_cluster(self.own, register.address(self.number));
+    /// Has the DMA of this side move bytes and waits until it has.
+    fn transfer(&self, own: Side, from: u32, to: u32, len: u32) -> Result<(), Broken> {
+        let words = [from, to, len, own.port.into()];
+        for (register, value) in DmaRegister::ALL.into_iter().zip(words) {
+            let register = in_cluster(own.cluster, register.address(own.cpu));
             self.cpu.bus_store(register, value)?;
         }
-        Ok(self.cpu.wait_transfer(FROM)?)
+        Ok(self.cpu.wait_transfer(own.port)?)
     }
 
-    /// Makes a request of the buffer manager.
-    fn ask(&self, (way, kind, port): (Way, Kind, u8), words: &[u32]) -> Result<(), Broken> {
+    /// Makes a request of this side's buffer manager.
+    fn ask(&self, own: Side, (way, kind): (Way, Kind), words: &[u32]) -> Result<(), Broken> {
         for (at, word) in words.iter().enumerate() {
             let end = at + 1 == words.len();
-            let access = Access { way, kind, end, port, cpu: self.number };
-            self.cpu.bus_store(in_cluster(self.own, access.address()), *word)?;
+            let access = Access { way, kind, end, port: own.port, cpu: own.cpu };
+            self.cpu.bus_store(in_cluster(own.cluster, access.address()), *word)?;
         }
         Ok(())
     }
 
-    /// Looks at a pointer of the other side until it is as it has to be.
-    fn until(&self, pointer: u32, ready: impl Fn(u32, u32) -> bool) -> Result<(), Broken> {
-        let mut value = self.cpu.bus_load(shared(self.own, pointer))?.unwrap_or(0);
+    /// Looks at this side's copy of the other's pointer until it is as it has to be.
+    fn until(
+        &self,
+        own: Side,
+        pointer: u32,
+        ready: impl Fn(u32, u32) -> bool,
+    ) -> Result<(), Broken> {
+        let mut value = self.cpu.bus_load(word(own, pointer))?.unwrap_or(0);
         while !ready(value, self.passed) {
-            value = self.changed(pointer, value)?;
+            value = self.changed(own, pointer, value)?;
         }
         Ok(())
     }
 
-    /// What a word of this cluster's shared memory is once it is no longer `value`.
-    fn changed(&self, offset: u32, value: u32) -> Result<u32, Broken> {
-        let memory = self.clusters.all[self.own].memory;
-        self.cpu.spin(memory, offset, value, Time::NEVER).ok_or(Broken::Over)
+    /// What a word of this side is once it is no longer `value`.
+    fn changed(&self, own: Side, offset: u32, value: u32) -> Result<u32, Broken> {
+        let memory = self.clusters.all[own.cluster].memory;
+        self.cpu.spin(memory, own.words + offset, value, Time::NEVER).ok_or(Broken::Over)
     }
+}
+
+/// A side as the other's tables name it.
+fn endpoint(side: Side) -> Endpoint {
+    // A chip has 16 clusters at most.
+    Endpoint { cluster: side.cluster as u16, cpu: side.cpu, port: side.port }
+}
+
+/// The address of one of the connection's words on a side.
+fn word(side: Side, offset: u32) -> u32 {
+    shared(side.cluster, side.words + offset)
 }

@@ -4,7 +4,8 @@
 //! other core's side and links to it, [`callee`] is what runs there, [`service`] what it can be
 //! asked about itself. A [`pair`] takes batches of the stack and of the [`limit`], which is what
 //! the machine allows without the stack; a [`series`] collects them, [`phases`] reads the stamps of
-//! both sides. `costs` measures what the model of `plan` is told.
+//! both sides. `costs` measures what the model of `plan` is told. [`susan`] is an application for
+//! measurements.
 
 pub mod callee;
 pub mod cluster;
@@ -23,3 +24,4 @@ pub mod series;
 pub mod service;
 pub mod sim;
 pub mod sink;
+pub mod susan;

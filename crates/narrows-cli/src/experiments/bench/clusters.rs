@@ -97,6 +97,7 @@ fn stream(
     let layout = Layout::new(chip, packet).ok_or_else(|| {
         cannot(&format!("a FIFO or a shared memory has no room for packets of {packet} bytes"))
     })?;
+    let line = layout.line(0, 1);
     let (begun, ended) = (Cell::new(Time::ZERO), Cell::new(None));
     let (network, broken) = (Cell::new(0), Cell::new(None));
     let mut simulation = Simulation::new(chip, Settings::default());
@@ -106,7 +107,7 @@ fn stream(
         }
     };
     simulation.process(from, "sender", 1, |cpu| {
-        let end = End::new(&cpu, mechanism, layout, 1).ok_or(Broken::Over);
+        let end = End::new(&cpu, mechanism, line).ok_or(Broken::Over);
         let sent = end.and_then(|mut end| {
             end.open_sender()?;
             begun.set(cpu.time());
@@ -120,11 +121,11 @@ fn stream(
         note(sent);
     });
     simulation.process(to, "receiver", 1, |cpu| {
-        let end = End::new(&cpu, mechanism, layout, 0).ok_or(Broken::Over);
+        let end = End::new(&cpu, mechanism, line).ok_or(Broken::Over);
         let received = end.and_then(|mut end| {
             end.open_receiver()?;
             for number in 0..count {
-                end.receive(packet)?;
+                end.receive(layout.target, packet)?;
                 seen(&cpu, layout, number);
             }
             ended.set(Some(cpu.time()));

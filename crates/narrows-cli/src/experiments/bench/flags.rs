@@ -6,6 +6,7 @@ pub use super::args::{Axes, Fixed, Rounds, Sizes};
 use super::choice::{self, Word};
 use super::linx::flags::{Burst, Linx, Nodes};
 use super::sra::flags::Sra;
+use super::susan::flags::Susan;
 use crate::base::number::number;
 use crate::base::offered::offered;
 use crate::base::options::{PageFile, Place};
@@ -140,6 +141,13 @@ Examples:
   narrows bench sra --mode frame --with frames,dedicated,on-chip
   narrows bench sra --on pci44")]
     Sra(Sra),
+    /// An image cut among CPUs: smoothing, edges and corners, results over packet channels
+    #[command(after_help = "\
+Examples:
+  narrows bench susan --cpus 1..8 --on bmm-clusters
+  narrows bench susan --cpus 1,2,4 --image photo.pgm --out found.png
+  narrows bench susan --find edges --threshold 20 --image photo.png --out edges.png")]
+    Susan(Susan),
     /// LINX: a request and its reply, ten times a second
     #[command(after_help = "\
 Examples:
@@ -330,6 +338,7 @@ impl Which {
             Which::Tune(_) => "tune",
             Which::Advise(_) => "advise",
             Which::Sra(_) => "sra",
+            Which::Susan(_) => "susan",
             Which::T0(_) => "t0",
             Which::T1(_) => "t1",
             Which::T2(_) => "t2",
@@ -378,6 +387,7 @@ impl Which {
             Which::Sra(Sra { sizes, rounds, .. }) => {
                 Common { bytes: sizes.bytes.clone(), rounds: rounds.rounds, ..Common::default() }
             }
+            Which::Susan(args) => Common { place: args.place.clone(), ..Common::default() },
             Which::Advise(args) => Common { place: args.place.clone(), ..Common::default() },
             Which::T0(args) | Which::T1(args) | Which::T3(args) => linx(args),
             Which::T2(args) => linx(&args.linx),

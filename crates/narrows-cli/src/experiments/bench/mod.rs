@@ -30,6 +30,7 @@ mod soak;
 mod spans;
 pub(crate) mod sra;
 mod storm;
+pub mod susan;
 mod task;
 mod throughput;
 pub mod traffic;
@@ -59,7 +60,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         return clusters::run(&asked, &chip);
     }
     let chip = match which {
-        Which::Tune(_) | Which::Advise(_) => None,
+        Which::Tune(_) | Which::Advise(_) | Which::Susan(_) => None,
         _ => common.place.chip()?,
     };
     let asked = Asked { global, args: &common, chip, page: PageOut::new(page)? };
@@ -85,6 +86,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         }
         Which::Advise(args) => return advise::run(&asked, args),
         Which::Sra(args) => return sra::run(&asked, args),
+        Which::Susan(args) => return susan::run(&asked, args),
         Which::T0(args) => return linx::run(&asked, which.name(), Case::Latency, args),
         Which::T1(args) => return linx::run(&asked, which.name(), Case::Interference, args),
         Which::T2(args) => return linx::run(&asked, which.name(), Case::Burst, &args.linx()),

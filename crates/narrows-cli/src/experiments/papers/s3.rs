@@ -4,6 +4,7 @@ use super::row::Found;
 use super::s0::Run;
 use crate::base::failure::{Failure, Kind};
 use crate::experiments::bench::clusters::{PACKETS, TOTAL, row};
+use crate::experiments::bench::susan::reduction;
 use crate::formats::platform;
 use crate::rig::cluster::Mechanism;
 use narrows_sim::chip::Chip;
@@ -12,8 +13,12 @@ use narrows_sim::time::{Cost, Frequency, Time};
 use std::cell::Cell;
 
 /// The experiments, by their names.
-pub const EXPERIMENTS: [(&str, Run); 3] =
-    [("S3.code", code), ("S3.throughput", throughput), ("S3.headline", headline)];
+pub const EXPERIMENTS: [(&str, Run); 4] = [
+    ("S3.code", code),
+    ("S3.throughput", throughput),
+    ("S3.headline", headline),
+    ("S3.susan", susan),
+];
 
 /// The chip of all figures.
 ///
@@ -74,4 +79,9 @@ fn headline(chip: &Chip) -> Result<Found, Failure> {
     let rate = |mechanism| Ok(row(chip, mechanism, largest)?.throughput_mbit_s);
     let (dma, bmm): (f64, f64) = (rate(Mechanism::Dma)?, rate(Mechanism::Bmm)?);
     Ok([("gain".to_owned(), bmm / dma)].into())
+}
+
+/// How much less time communication takes in an image application.
+fn susan(chip: &Chip) -> Result<Found, Failure> {
+    Ok([("communication".to_owned(), reduction(chip)?)].into())
 }

@@ -158,6 +158,7 @@ pub(crate) fn serve<P: Place>(
     let mut mode = Mode::Calls;
     let mut mcapi = mcapi::side::Callee::default();
     let mut linx = linx::side::Callee::default();
+    let mut susan = mcapi::strips::Further::default();
     let mut linked = false;
     loop {
         match (mode, &mut limits) {
@@ -183,6 +184,13 @@ pub(crate) fn serve<P: Place>(
             }
             (Mode::Linx(order), _) => {
                 if let Err(error) = linx.obey(order, || node.platform().now()) {
+                    eprintln!("narrows: {error}");
+                    return;
+                }
+                mode = Mode::Calls;
+            }
+            (Mode::Susan(order), _) => {
+                if let Err(error) = susan.obey(order) {
                     eprintln!("narrows: {error}");
                     return;
                 }

@@ -12,9 +12,11 @@
 
 pub mod linx;
 pub mod mcapi;
+pub mod susan;
 
 use crate::rig::service::linx::Order as LinxOrder;
 use crate::rig::service::mcapi::Order;
+use crate::rig::service::susan::Order as SusanOrder;
 use narrows::span::{Edge, Span};
 use narrows::strategy::Strategy;
 use narrows_host::Record;
@@ -62,6 +64,8 @@ pub enum Mode {
     Mcapi(Order),
     /// An order of the LINX test cases, and calls when it is done.
     Linx(LinxOrder),
+    /// An order of `bench susan`, and calls when it is done.
+    Susan(SusanOrder),
     /// Batches of [`crate::rig::limit`], and calls when there is no batch for two milliseconds.
     Limits,
 }
@@ -72,6 +76,7 @@ impl Mode {
         match self {
             Mode::Ports(count, _) => (1..=MOST_PORTS).contains(count),
             Mode::Mcapi(order) => order.is_possible(),
+            Mode::Susan(order) => order.is_possible(),
             _ => true,
         }
     }
@@ -186,7 +191,9 @@ mod tests {
     use super::*;
     use crate::formats::linx::{Counter, DriverName, Stack};
     use crate::rig::service::mcapi::{Batch, Traffic};
+    use crate::rig::susan::Find;
     use linx::How;
+    use susan::Part;
 
     #[test]
     fn orders_go_there_and_back() {
@@ -217,17 +224,38 @@ mod tests {
             LinxOrder::Close,
         ];
         let of_linx = of_linx.map(Mode::Linx);
+        let part = Part {
+            width: 65536,
+            rows: 9,
+            keep: (0, 9),
+            finds: [Some(Find::Edges), None, Some(Find::Smoothing)],
+            threshold: 255,
+            computes: true,
+            count: u32::MAX,
+        };
+        let of_susan = [SusanOrder::Open(4095), SusanOrder::Take(part), SusanOrder::Close];
+        assert!(of_susan.iter().all(|order| to_bytes(&Mode::Susan(*order)).len() < 400));
         for mode in [Mode::Calls, Mode::Limits]
             .into_iter()
             .chain(of_messages)
             .chain(of_mcapi)
             .chain(of_linx)
+            .chain(of_susan.map(Mode::Susan))
         {
             assert_eq!(super::mode(&to_bytes(&mode)), Some(mode));
         }
         let batch =
             |bytes| Mode::Mcapi(Order::Batch(Batch { traffic: Traffic::Stream, bytes, count: 1 }));
+        let take = |part| Mode::Susan(SusanOrder::Take(part));
+        let wrong = [
+            take(Part { width: 0, ..part }),
+            take(Part { width: 65537, ..part }),
+            take(Part { keep: (0, 10), ..part }),
+            take(Part { keep: (5, 4), ..part }),
+        ];
         for mode in [Mode::Ports(0, strategy), Mode::Ports(1025, strategy), batch(0), batch(65537)]
+            .into_iter()
+            .chain(wrong)
         {
             assert_eq!(super::mode(&to_bytes(&mode)), None, "{mode:?}");
         }
