@@ -2,7 +2,7 @@
 //! describes it (section III): over FIFOs that functions of a library keep in shared memory, with
 //! the DMA, or over the buffer manager.
 
-use narrows_sim::chip::{Calls, Chip, Clusters};
+use narrows_sim::chip::{Calls, Chip, Clusters, Partitioning};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::cpu::cluster::{
     Access, DmaRegister, Endpoint, Fault, Kind, Way, in_cluster, shared,
@@ -28,6 +28,19 @@ impl Mechanism {
             Mechanism::Dma => "dma",
             Mechanism::Bmm => "bmm",
         }
+    }
+
+    /// Instructions of a send and of a receive by a core of a chip, one a cycle.
+    pub fn instructions(self, chip: &Chip, core: usize) -> [u64; 2] {
+        let (Some(clusters), Some(core)) = (&chip.clusters, chip.cores.get(core)) else {
+            return [0; 2];
+        };
+        let calls = &clusters.calls;
+        let costs = match self {
+            Mechanism::Dma => [calls.dma_send, calls.dma_receive],
+            Mechanism::Bmm => [calls.bmm_send, calls.bmm_receive],
+        };
+        costs.map(|cost| core.clock.count(cost.at(core.clock)))
     }
 }
 
@@ -116,6 +129,11 @@ impl<'a> End<'a> {
         Some(End { cpu, clusters, mechanism, layout, own, number, other, passed, busy })
     }
 
+    /// The memory of this end's buffers.
+    pub fn memory(&self) -> usize {
+        self.clusters.all[self.own].memory
+    }
+
     fn calls(&self) -> &Calls {
         &self.clusters.calls
     }
@@ -128,9 +146,14 @@ impl<'a> End<'a> {
     /// Sets a sender up and waits until its receiver is ready.
     pub fn open_sender(&self) -> Result<(), Broken> {
         if self.mechanism == Mechanism::Bmm {
-            let credits = self.clusters.manager.credits;
-            let to = Endpoint { cluster: self.other as u16, cpu: 0, port: TO };
-            self.ask((Way::Write, Kind::Setup, FROM), &[to.word(), credits])?;
+            let to = Endpoint { cluster: self.other as u16, cpu: 0, port: TO }.word();
+            let (base, words, credits) = (self.base(), self.words(), self.clusters.manager.credits);
+            let entry = match self.clusters.manager.partitioning {
+                Partitioning::AtReceiver => vec![to, credits],
+                Partitioning::Apart => vec![to, base, words | credits << 16],
+                Partitioning::AtSender => vec![to, base, words],
+            };
+            self.ask((Way::Write, Kind::Setup, FROM), &entry)?;
         }
         self.changed(READY, 0).map(|_| ())
     }
@@ -138,13 +161,25 @@ impl<'a> End<'a> {
     /// Sets a receiver up and tells its sender.
     pub fn open_receiver(&self) -> Result<(), Broken> {
         if self.mechanism == Mechanism::Bmm {
-            let from = Endpoint { cluster: self.other as u16, cpu: 0, port: FROM };
-            let (base, bytes) = self.layout.fifo;
-            let base = if self.clusters.manager.hardware { 0 } else { base };
-            let sizes = (bytes / 4) | (self.clusters.manager.threshold << 16);
-            self.ask((Way::Read, Kind::Setup, TO), &[from.word(), base, sizes])?;
+            let from = Endpoint { cluster: self.other as u16, cpu: 0, port: FROM }.word();
+            let sizes = self.words() | self.clusters.manager.threshold << 16;
+            let entry = match self.clusters.manager.partitioning {
+                Partitioning::AtReceiver | Partitioning::Apart => vec![from, self.base(), sizes],
+                Partitioning::AtSender => vec![from, self.words()],
+            };
+            self.ask((Way::Read, Kind::Setup, TO), &entry)?;
         }
         Ok(self.cpu.bus_store(shared(self.other, READY), 1)?)
+    }
+
+    /// Where the buffer manager's FIFO begins, in whichever cluster has it.
+    fn base(&self) -> u32 {
+        if self.clusters.manager.hardware { 0 } else { self.layout.fifo.0 }
+    }
+
+    /// The words of that FIFO.
+    fn words(&self) -> u32 {
+        self.layout.fifo.1 / 4
     }
 
     /// Sends so many bytes of a buffer. The buffer may change once the next packet was sent, or
@@ -242,7 +277,6 @@ impl<'a> End<'a> {
 
     /// What a word of this cluster's shared memory is once it is no longer `value`.
     fn changed(&self, offset: u32, value: u32) -> Result<u32, Broken> {
-        let memory = self.clusters.all[self.own].memory;
-        self.cpu.spin(memory, offset, value, Time::NEVER).ok_or(Broken::Over)
+        self.cpu.spin(self.memory(), offset, value, Time::NEVER).ok_or(Broken::Over)
     }
 }
