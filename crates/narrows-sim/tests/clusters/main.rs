@@ -351,7 +351,6 @@ fn pointers_cost_traffic_and_remote_reads_cost_time() {
     for bytes in [4, 256, 8192] {
         let [first, apart, at_sender] = Partitioning::ALL.map(|one| message(one, bytes));
         assert!(apart.1 > first.1, "{bytes}: {apart:?} {first:?}");
-        assert!(apart.0 > first.0, "{bytes}: {apart:?} {first:?}");
         assert!(at_sender.0 > first.0, "{bytes}: {at_sender:?} {first:?}");
     }
 }
