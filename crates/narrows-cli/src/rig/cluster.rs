@@ -2,7 +2,7 @@
 //! describes it (section III): over FIFOs that functions of a library keep in shared memory, with
 //! the DMA, or over the buffer manager.
 
-use narrows_sim::chip::{Calls, Chip, Clusters};
+use narrows_sim::chip::{Calls, Chip, Clusters, Partitioning};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::cpu::cluster::{
     Access, DmaRegister, Endpoint, Fault, Kind, Way, in_cluster, shared,
@@ -29,6 +29,19 @@ impl Mechanism {
             Mechanism::Bmm => "bmm",
         }
     }
+
+    /// Instructions of a send and of a receive by a core of a chip, one a cycle.
+    pub fn instructions(self, chip: &Chip, core: usize) -> [u64; 2] {
+        let (Some(clusters), Some(core)) = (&chip.clusters, chip.cores.get(core)) else {
+            return [0; 2];
+        };
+        let calls = &clusters.calls;
+        let costs = match self {
+            Mechanism::Dma => [calls.dma_send, calls.dma_receive],
+            Mechanism::Bmm => [calls.bmm_send, calls.bmm_receive],
+        };
+        costs.map(|cost| core.clock.count(cost.at(core.clock)))
+    }
 }
 
 /// Where things are in the shared memory of either side. The first words are of the connection.
@@ -38,7 +51,7 @@ pub(crate) struct Layout {
     pub buffers: [u32; 2],
     /// The receiver's buffer.
     pub target: u32,
-    /// The receiver's FIFO, and its bytes.
+    /// The FIFO, in the cluster that has it, and its bytes.
     pub fifo: (u32, u32),
 }
 
@@ -53,6 +66,8 @@ pub(crate) struct Side {
     pub port: u8,
     /// Where the connection's words are in that cluster's shared memory.
     pub words: u32,
+    /// Where the connection's FIFO is there, if it is on this side.
+    pub fifo: u32,
 }
 
 /// A connection, from one CPU to another.
@@ -62,8 +77,9 @@ pub(crate) struct Line {
     pub from: Side,
     /// The side that receives.
     pub to: Side,
-    /// The receiver's FIFO in its shared memory, and its bytes.
-    pub fifo: (u32, u32),
+    /// Bytes of its FIFO. The library's is at the receiver, the buffer manager's where the chip's
+    /// partitioning has it.
+    pub bytes: u32,
 }
 
 /// Says that the receiver is ready. In the sender's shared memory, as is the next.
@@ -90,10 +106,15 @@ impl Layout {
         (fits && packet <= fifo).then_some(layout)
     }
 
-    /// The connection from the first CPU of a cluster to that of another.
-    pub fn line(&self, from: usize, to: usize) -> Line {
-        let side = |cluster, port| Side { cluster, cpu: 0, port, words: 0 };
-        Line { from: side(from, 0), to: side(to, 1), fifo: self.fifo }
+    /// The connection from one CPU to another, over port 0 of its cluster to port 1 of the other's.
+    /// `None` if one of them is in no cluster.
+    pub fn line(&self, chip: &Chip, [from, to]: [usize; 2]) -> Option<Line> {
+        let (fifo, bytes) = self.fifo;
+        let side = |core, port| {
+            let (cluster, number) = chip.cluster_of(core)?;
+            Some(Side { cluster, cpu: u8::try_from(number).ok()?, port, words: 0, fifo })
+        };
+        Some(Line { from: side(from, 0)?, to: side(to, 1)?, bytes })
     }
 }
 
@@ -103,6 +124,8 @@ pub(crate) struct End<'a> {
     clusters: &'a Clusters,
     mechanism: Mechanism,
     line: Line,
+    /// What this CPU's cluster shares: buffers are there.
+    pub memory: usize,
     /// Bytes that went through the library's FIFO so far; they count round.
     passed: u32,
     /// Whether a request is on its way that nobody has waited for.
@@ -128,7 +151,9 @@ impl<'a> End<'a> {
     /// The end of a CPU that is one side of a connection. `None` if it is in no cluster.
     pub fn new(cpu: &'a Cpu, mechanism: Mechanism, line: Line) -> Option<End<'a>> {
         let clusters = cpu.chip().clusters.as_ref()?;
-        Some(End { cpu, clusters, mechanism, line, passed: 0, busy: false })
+        let (own, _) = cpu.chip().cluster_of(cpu.core())?;
+        let memory = clusters.all.get(own)?.memory;
+        Some(End { cpu, clusters, mechanism, line, memory, passed: 0, busy: false })
     }
 
     fn calls(&self) -> &Calls {
@@ -144,33 +169,54 @@ impl<'a> End<'a> {
     pub fn open_sender(&self) -> Result<(), Broken> {
         let Line { from, to, .. } = self.line;
         if self.mechanism == Mechanism::Bmm {
-            let credits = self.clusters.manager.credits;
-            self.ask(from, (Way::Write, Kind::Setup), &[endpoint(to).word(), credits])?;
+            let (to, credits) = (endpoint(to).word(), self.clusters.manager.credits);
+            let (base, words) = (self.base(), self.line.bytes / 4);
+            let entry = match self.clusters.manager.partitioning {
+                Partitioning::AtReceiver => vec![to, credits],
+                Partitioning::Apart => vec![to, base, words | credits << 16],
+                Partitioning::AtSender => vec![to, base, words],
+            };
+            self.ask(from, (Way::Write, Kind::Setup), &entry)?;
         }
         self.changed(from, READY, 0).map(|_| ())
     }
 
     /// Sets a receiver up and tells its sender.
     pub fn open_receiver(&self) -> Result<(), Broken> {
-        let Line { from, to, fifo: (base, bytes) } = self.line;
+        let Line { from, to, .. } = self.line;
         if self.mechanism == Mechanism::Bmm {
-            // In the block itself each port has its own.
-            let own = u32::from(to.port) * bytes;
-            let base = if self.clusters.manager.hardware { own } else { base };
-            let sizes = (bytes / 4) | (self.clusters.manager.threshold << 16);
-            self.ask(to, (Way::Read, Kind::Setup), &[endpoint(from).word(), base, sizes])?;
+            let (base, words) = (self.base(), self.line.bytes / 4);
+            let sizes = words | self.clusters.manager.threshold << 16;
+            let entry = match self.clusters.manager.partitioning {
+                Partitioning::AtReceiver | Partitioning::Apart => {
+                    vec![endpoint(from).word(), base, sizes]
+                }
+                Partitioning::AtSender => vec![endpoint(from).word(), words],
+            };
+            self.ask(to, (Way::Read, Kind::Setup), &entry)?;
         }
         Ok(self.cpu.bus_store(word(from, READY), 1)?)
+    }
+
+    /// Where the buffer manager's FIFO begins, in whichever cluster has it.
+    fn base(&self) -> u32 {
+        let side = match self.clusters.manager.partitioning {
+            Partitioning::AtReceiver | Partitioning::Apart => self.line.to,
+            Partitioning::AtSender => self.line.from,
+        };
+        // In the block itself each port has its own.
+        let own = u32::from(side.port) * self.line.bytes;
+        if self.clusters.manager.hardware { own } else { side.fifo }
     }
 
     /// Sends so many bytes from its cluster's shared memory. They may change once the next packet
     /// was sent, or [`End::settle`] returns.
     pub fn send(&mut self, buffer: u32, bytes: u32) -> Result<(), Broken> {
-        let Line { from, to, fifo } = self.line;
+        let Line { from, to, bytes: fifo } = self.line;
         match self.mechanism {
             Mechanism::Dma => {
                 self.spend(self.calls().dma_send);
-                let room = fifo.1 - bytes;
+                let room = fifo - bytes;
                 self.until(from, READ, |read, passed| passed.wrapping_sub(read) <= room)?;
                 for (at, in_fifo, len) in self.parts(bytes) {
                     let place = shared(to.cluster, in_fifo);
@@ -223,7 +269,7 @@ impl<'a> End<'a> {
 
     /// The parts of a packet: where they are in it and in the FIFO, whose end it may go round.
     fn parts(&self, bytes: u32) -> impl Iterator<Item = (u32, u32, u32)> + use<> {
-        let (base, size) = self.line.fifo;
+        let (base, size) = (self.line.to.fifo, self.line.bytes);
         let start = self.passed % size;
         let first = bytes.min(size - start);
         let parts = [(0, base + start, first), (first, base, bytes - first)];
@@ -266,8 +312,7 @@ impl<'a> End<'a> {
 
     /// What a word of this side is once it is no longer `value`.
     fn changed(&self, own: Side, offset: u32, value: u32) -> Result<u32, Broken> {
-        let memory = self.clusters.all[own.cluster].memory;
-        self.cpu.spin(memory, own.words + offset, value, Time::NEVER).ok_or(Broken::Over)
+        self.cpu.spin(self.memory, own.words + offset, value, Time::NEVER).ok_or(Broken::Over)
     }
 }
 

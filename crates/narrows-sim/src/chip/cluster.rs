@@ -9,8 +9,17 @@ pub(super) const NOC: [&str; 9] =
     ["clock", "mesh", "flit", "header", "packet", "router", "link", "interface", "queue"];
 pub(super) const CLUSTER: [&str; 4] = ["name", "at", "cores", "memory"];
 pub(super) const BLOCK_DMA: [&str; 4] = ["jobs", "start", "burst", "wake"];
-pub(super) const MANAGER: [&str; 8] =
-    ["ports", "requests", "lookup", "burst", "fifo", "size", "credits", "threshold"];
+pub(super) const MANAGER: [&str; 9] = [
+    "partitioning",
+    "ports",
+    "requests",
+    "lookup",
+    "burst",
+    "fifo",
+    "size",
+    "credits",
+    "threshold",
+];
 pub(super) const CALLS: [&str; 4] = ["dma_send", "dma_receive", "bmm_send", "bmm_receive"];
 
 /// Cores of a cluster: as many as four bits of a request tell apart.
@@ -89,9 +98,36 @@ pub struct BlockDma {
     pub wake: Cost,
 }
 
+/// Where the parts of a buffer manager are that see to a connection: S3's figure 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partitioning {
+    /// 1: the FIFO, its writer and its reader are in the receiver's cluster.
+    AtReceiver,
+    /// 2: the writer is in the sender's cluster, the reader in the receiver's with the FIFO. They
+    /// tell each other their pointers.
+    Apart,
+    /// 3: the FIFO, its writer and its reader are in the sender's cluster. The receiver's reads from
+    /// there.
+    AtSender,
+}
+
+impl Partitioning {
+    /// All, from number 1 on.
+    pub const ALL: [Partitioning; 3] =
+        [Partitioning::AtReceiver, Partitioning::Apart, Partitioning::AtSender];
+
+    /// Its number in the figure.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        1 + self as u32
+    }
+}
+
 /// The buffer manager of a cluster. Costs are in cycles of the cluster's bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferManager {
+    /// Where its parts are.
+    pub partitioning: Partitioning,
     /// Ports of its tables.
     pub ports: u32,
     /// Requests that it holds for each core.
@@ -252,7 +288,20 @@ fn cluster(
     Ok(Cluster { name: table.name()?, at: (column, row), cores: own, memory })
 }
 
+fn partitioning(table: &Table<'_>) -> Result<Partitioning, Mistake> {
+    const EXPECTED: &str = "1, 2 or 3: the FIFO at the receiver, its writer and reader apart, or \
+                            the FIFO at the sender";
+    let value = table.get("partitioning", EXPECTED)?;
+    let all = Partitioning::ALL.into_iter();
+    let named = value.number::<u32>(0..=u32::MAX).ok();
+    named
+        .and_then(|number| all.clone().find(|one| one.number() == number))
+        .ok_or_else(|| value.wrong(EXPECTED))
+}
+
 fn manager(table: &Table<'_>) -> Result<BufferManager, Mistake> {
+    let partitioning = partitioning(table)?;
+    let at_sender = partitioning == Partitioning::AtSender;
     let size = table.get("size", "bytes of a port's FIFO")?;
     let bytes: u32 = size.bytes(0..=MOST_WORDS * 4)?;
     if bytes < 4 || !bytes.is_multiple_of(4) {
@@ -260,6 +309,9 @@ fn manager(table: &Table<'_>) -> Result<BufferManager, Mistake> {
     }
     let words = bytes / 4;
     let credits = table.find("credits").map_or(Ok(words), |value| {
+        if at_sender {
+            return Err(value.wrong("none with partitioning 3: a sender sees its own FIFO's room"));
+        }
         let credits = value.number(0..=MOST_WORDS)?;
         match credits {
             0 => Err(value.wrong("credit for a word or more: without any nothing is ever sent")),
@@ -271,10 +323,17 @@ fn manager(table: &Table<'_>) -> Result<BufferManager, Mistake> {
     })?;
     let threshold = table.get("threshold", "words that are read before credit is given back")?;
     let threshold: u32 = threshold.number(0..=MOST_WORDS).and_then(|most| {
-        if most <= credits { Ok(most) } else { Err(threshold.wrong(&no_more(credits))) }
+        if at_sender && most > 0 {
+            Err(threshold.wrong("0 with partitioning 3: room is free as soon as it was read"))
+        } else if most <= credits {
+            Ok(most)
+        } else {
+            Err(threshold.wrong(&no_more(credits)))
+        }
     })?;
     let fifo = table.get("fifo", A_FIFO)?;
     Ok(BufferManager {
+        partitioning,
         ports: table.get("ports", "ports of its tables")?.number(1..=256)?,
         requests: table.get("requests", "requests for each core")?.number(1..=64)?,
         lookup: table.cost("lookup")?,

@@ -142,6 +142,27 @@ const WRONG: &[(&str, &str, &str)] = &[
         "requests = 0",
         "buffer_manager.requests is 0; expected a whole number from 1",
     ),
+    (
+        "partitioning = 1",
+        "partitioning = 0",
+        "buffer_manager.partitioning is 0; expected 1, 2 or 3: the FIFO at the receiver, its writer and reader apart, or the FIFO at the sender",
+    ),
+    (
+        "partitioning = 1",
+        "partitioning = 4",
+        "buffer_manager.partitioning is 4; expected 1, 2 or 3: the FIFO at the receiver",
+    ),
+    (
+        "partitioning = 1",
+        "partitioning = \"apart\"",
+        "buffer_manager.partitioning is apart; expected 1, 2 or 3",
+    ),
+    ("partitioning = 1", "portitioning = 1", "unknown key buffer_manager.portitioning"),
+    (
+        "partitioning = 1",
+        "partitioning = 3\ncredits = 8",
+        "buffer_manager.credits is 8; expected none with partitioning 3: a sender sees its own FIFO's room",
+    ),
     ("jobs = 4", "jobs = 0", "block_dma.jobs is 0; expected a whole number from 1"),
     ("bmm_send = 125", "bmm_sent = 125", "unknown key calls.bmm_sent"),
     ("[calls]", "[call]", "unknown key call"),
@@ -168,6 +189,25 @@ fn what_cannot_be_is_refused_with_key_and_reason() {
         let line = TEXT[..at].matches('\n').count() + 1;
         let told: usize = place.split(':').nth(1).unwrap().parse().unwrap();
         assert!(told >= line || expected.starts_with("cluster.memory"), "{found}");
+    }
+}
+
+#[test]
+fn each_partitioning_has_its_number_and_with_the_third_no_threshold() {
+    for one in Partitioning::ALL {
+        let number = one.number();
+        let text = TEXT.replace("partitioning = 1", &format!("partitioning = {number}"));
+        assert_eq!(chip(&text).unwrap().clusters.unwrap().manager.partitioning, one);
+        let said = chip(&text.replace("threshold = 0", "threshold = 1")).map_err(|e| e.to_string());
+        match one {
+            Partitioning::AtSender => {
+                let said = said.unwrap_err();
+                let why =
+                    "buffer_manager.threshold is 1; expected 0 with partitioning 3: room is free";
+                assert!(said.contains(why), "{said}");
+            }
+            _ => assert!(said.is_ok(), "{said:?}"),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ mod tests;
 mod units;
 
 pub use call::Call;
-pub use cluster::{BlockDma, BufferManager, Calls, Cluster, Clusters, Noc};
+pub use cluster::{BlockDma, BufferManager, Calls, Cluster, Clusters, Noc, Partitioning};
 pub use link::Link;
 pub use port::{Dma, DmaMode, Port, PortKind, Ports, Rate, Service};
 pub use route::{Net, ROUTE, Route, number};

@@ -40,6 +40,8 @@ pub enum Fault {
     DataForNobody,
     /// More data has come than there was credit for. It is dropped.
     Overrun,
+    /// The other end reads words that are not in a FIFO of this cluster. It gets zeros.
+    NoWords,
     /// An address is neither in the cluster's shared memory nor in another's.
     Address,
 }
@@ -63,6 +65,7 @@ impl fmt::Display for Fault {
             Fault::CreditOver => "more credit has come than the FIFO has room",
             Fault::DataForNobody => "data has come for a port that receives nothing",
             Fault::Overrun => "data has come for which there was no credit",
+            Fault::NoWords => "words are read that are not in the FIFO",
             Fault::Address => "the address is in no memory that the block reaches",
         })
     }

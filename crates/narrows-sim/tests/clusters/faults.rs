@@ -119,6 +119,49 @@ fn data_and_credit_that_nobody_expects_are_signalled_by_the_cluster_that_gets_th
     .unwrap_or_else(|stuck| panic!("{stuck}"));
 }
 
+/// Writer and reader apart: a sender whose entry names places that are in no memory, or more words
+/// than its receiver has. With the FIFO at the sender: a receiver of words that nobody has.
+#[test]
+fn ends_that_do_not_agree_are_signalled_where_it_shows_and_nobody_waits_for_ever() {
+    let on = |partitioning, hardware, sender: [u32; 3], receiver: &[u32]| {
+        let mut chip = chip();
+        if let Some(clusters) = &mut chip.clusters {
+            clusters.manager.partitioning = partitioning;
+            clusters.manager.hardware = hardware;
+        }
+        let noted = RefCell::new(Vec::new());
+        run(&chip, |simulation| {
+            simulation.process(0, "sends", 1, |cpu| {
+                ask(&cpu, of(SENDER, 0), &sender).expect("it can be");
+                cpu.compute(Time::nanos(5000));
+                ask(&cpu, of(SEND, 0), &[shared(0, 0), 32]).expect("there is credit");
+                cpu.compute(Time::nanos(50_000));
+                let all = cpu.take_signalled();
+                noted.borrow_mut().extend(all.iter().map(|one| (one.cluster, one.noted.fault)));
+            });
+            simulation.process(2, "receives", 1, |cpu| {
+                ask(&cpu, of(RECEIVER, 1), receiver).expect("it can be");
+                ask(&cpu, of(RECEIVE, 1), &[shared(1, 0), 8]).expect("it fits");
+            });
+        })
+        .unwrap_or_else(|stuck| panic!("{stuck}"));
+        noted.into_inner()
+    };
+    let outside = [port(1, 1), 0x7fff_0000, 8 | 8 << 16];
+    for hardware in [false, true] {
+        let noted = on(Partitioning::Apart, hardware, outside, &[port(0, 0), 0, 8]);
+        assert_eq!(noted, [(1, Fault::Address)], "{hardware}");
+    }
+    let more = [port(1, 1), 0, 8 | 8 << 16];
+    let noted = on(Partitioning::Apart, false, more, &[port(0, 0), 0, 4]);
+    assert_eq!(noted, [(1, Fault::Overrun)]);
+    // It has another port's words told to it.
+    let noted = on(Partitioning::AtSender, false, [port(1, 1), 0, 8], &[port(0, 5), 8]);
+    assert_eq!(noted, [(0, Fault::NoWords)]);
+    let noted = on(Partitioning::AtSender, false, [port(1, 1), 0, 8], &[port(9, 0), 8]);
+    assert_eq!(noted, [(1, Fault::Address)]);
+}
+
 #[test]
 fn who_waits_for_an_event_that_never_comes_is_named() {
     let stuck = run(&chip(), |simulation| {

@@ -6,7 +6,7 @@ mod dice;
 mod faults;
 mod random;
 
-use narrows_sim::chip::{Chip, Clusters};
+use narrows_sim::chip::{Chip, Clusters, Partitioning};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::cpu::cluster::{
     Access, DmaRegister, Endpoint, EventRegister, Fault, Kind, Way, in_cluster, shared,
@@ -52,6 +52,23 @@ pub(crate) const RECEIVER: (Way, Kind) = (Way::Read, Kind::Setup);
 
 pub(crate) fn of((way, kind): (Way, Kind), port: u8) -> (Way, Kind, u8) {
     (way, kind, port)
+}
+
+/// The words of a set-up: the other end, where the FIFO begins, its words and the threshold.
+pub(crate) fn entry(
+    chip: &Chip,
+    way: Way,
+    other: u32,
+    (base, words, threshold): (u32, u32, u32),
+) -> Vec<u32> {
+    match (way, clusters(chip).manager.partitioning) {
+        (Way::Write, Partitioning::AtReceiver) | (Way::Read, Partitioning::AtSender) => {
+            vec![other, words]
+        }
+        (Way::Write, Partitioning::Apart) => vec![other, base, words | words << 16],
+        (Way::Write, Partitioning::AtSender) => vec![other, base, words],
+        (Way::Read, _) => vec![other, base, words | threshold << 16],
+    }
 }
 
 /// The address of a word at a time from port of this core's cluster.
@@ -238,7 +255,8 @@ fn connected(
 ) -> Outcome {
     run(chip, |simulation| {
         simulation.process(0, "sends", 1, move |cpu| {
-            ask(&cpu, of(SENDER, 1), &[port(3, 2), words]).expect("it can be");
+            let entry = entry(cpu.chip(), Way::Write, port(3, 2), (32768, words, 0));
+            ask(&cpu, of(SENDER, 1), &entry).expect("it can be");
             // The receiver says when it is ready.
             while cpu.bus_load(READY) == Ok(Some(0)) {
                 cpu.compute(Time::nanos(50));
@@ -246,8 +264,8 @@ fn connected(
             send(&cpu);
         });
         simulation.process(6, "receives", 1, move |cpu| {
-            let sizes = words | threshold << 16;
-            ask(&cpu, of(RECEIVER, 2), &[port(0, 1), 32768, sizes]).expect("it can be");
+            let entry = entry(cpu.chip(), Way::Read, port(0, 1), (32768, words, threshold));
+            ask(&cpu, of(RECEIVER, 2), &entry).expect("it can be");
             cpu.bus_store(READY, 1).expect("there is memory");
             receive(&cpu);
             assert_eq!(cpu.take_signalled(), []);
@@ -258,10 +276,12 @@ fn connected(
 
 #[test]
 fn buffers_and_words_come_whole_and_in_order_through_a_fifo_that_they_do_not_fit_at_once() {
-    for hardware in [false, true] {
-        for threshold in [0, 1, 20] {
+    let thresholds = |hardware| [0, 1, 20].map(|threshold| (hardware, threshold));
+    for partitioning in Partitioning::ALL {
+        for (hardware, threshold) in [false, true].into_iter().flat_map(thresholds) {
             let mut chip = chip();
             if let Some(clusters) = &mut chip.clusters {
+                clusters.manager.partitioning = partitioning;
                 clusters.manager.hardware = hardware;
                 clusters.manager.words = 16384;
             }
@@ -296,6 +316,42 @@ fn buffers_and_words_come_whole_and_in_order_through_a_fifo_that_they_do_not_fit
                 },
             );
         }
+    }
+}
+
+/// How long a message takes, and the bytes on the network for it and for the set-up.
+fn message(partitioning: Partitioning, bytes: u32) -> (Time, u64) {
+    let mut chip = chip();
+    if let Some(clusters) = &mut chip.clusters {
+        clusters.manager.partitioning = partitioning;
+    }
+    let (begun, done, network) = (Cell::new(Time::ZERO), Cell::new(Time::ZERO), Cell::new(0));
+    let (told, all) = (&done, &network);
+    connected(
+        &chip,
+        (2048, 0),
+        |cpu| {
+            begun.set(cpu.time());
+            ask(cpu, of(SEND, 1), &[shared(0, 0), bytes]).expect("it fits");
+        },
+        |cpu| {
+            ask(cpu, of(RECEIVE, 2), &[shared(3, 128), bytes]).expect("it fits");
+            cpu.wait_transfer(2).expect("it is in a cluster");
+            told.set(cpu.time());
+            cpu.compute(Time::nanos(2000));
+            all.set(cpu.network_bytes());
+        },
+    );
+    (done.get().since(begun.get()), network.get())
+}
+
+/// S3, section III: what it says of the partitionings that it did not choose.
+#[test]
+fn pointers_cost_traffic_and_remote_reads_cost_time() {
+    for bytes in [4, 256, 8192] {
+        let [first, apart, at_sender] = Partitioning::ALL.map(|one| message(one, bytes));
+        assert!(apart.1 > first.1, "{bytes}: {apart:?} {first:?}");
+        assert!(at_sender.0 > first.0, "{bytes}: {at_sender:?} {first:?}");
     }
 }
 

@@ -4,10 +4,10 @@
 
 use super::{
     Access, COPY, Fault, Kind, Mode, RECEIVE, RECEIVER, SEND, SENDER, WORD, Way, ask, bytes, chip,
-    dma, in_cluster, of, port,
+    dma, entry, in_cluster, of, port,
 };
 use crate::dice::Dice;
-use narrows_sim::chip::Chip;
+use narrows_sim::chip::{Chip, Partitioning};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::cpu::cluster::{Signalled, shared};
 use narrows_sim::engine::{Outcome, Settings, Simulation};
@@ -41,6 +41,7 @@ fn drawn(dice: &Dice) -> Chip {
     clusters.manager.lookup = Cost::Cycles(dice.roll(4));
     clusters.manager.requests = 1 + dice.roll(4) as u32;
     clusters.manager.hardware = dice.one_in(3);
+    clusters.manager.partitioning = dice.pick(&Partitioning::ALL);
     chip
 }
 
@@ -56,10 +57,13 @@ fn program(cpu: &Cpu, dice: &Dice, seen: &RefCell<Seen>) {
     if number == 0 {
         // Port 0 sends to port 1 of the next cluster.
         let words = 8 + dice.roll(60) as u32;
-        note(status(ask(cpu, of(SENDER, 0), &[port(peer as u16, 1), words])));
+        let sizes = (32768, words, 0);
+        let to = entry(cpu.chip(), Way::Write, port(peer as u16, 1), sizes);
+        note(status(ask(cpu, of(SENDER, 0), &to)));
         let before = (own + 3) % 4;
-        let sizes = 70 | (dice.roll(8) as u32) << 16;
-        note(status(ask(cpu, of(RECEIVER, 1), &[port(before as u16, 0), 32768, sizes])));
+        let sizes = (32768, 70, dice.roll(8) as u32);
+        let from = entry(cpu.chip(), Way::Read, port(before as u16, 0), sizes);
+        note(status(ask(cpu, of(RECEIVER, 1), &from)));
     }
     for _ in 0..40 {
         let offset = |dice: &Dice| dice.roll(500) as u32 * 4;

@@ -64,7 +64,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   narrows bench pingpong --bytes 48
-  narrows bench pingpong --transfer copy,in_place --bytes 48,1024,32768")]
+  narrows bench pingpong --transfer copy,in_place --bytes 48,1024,32768
+  narrows bench pingpong --on bmm-clusters --cores 0,6   between clusters of a chip")]
     Pingpong(Compared),
     /// Messages one way
     #[command(after_help = "\

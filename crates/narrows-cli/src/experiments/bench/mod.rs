@@ -52,12 +52,10 @@ use task::{Asked, Section};
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     let Bench { which, page } = args;
     let common = which.common();
-    if matches!(which, Which::Throughput(_))
-        && let Some(chip) = clusters::named(&common.place)?
-    {
+    if let Some(chip) = clusters::named(which, &common.place)? {
         let page = PageOut::new(page)?;
         let asked = Asked { global, args: &common, chip: None, page };
-        return clusters::run(&asked, &chip);
+        return clusters::run(&asked, which, &chip);
     }
     let chip = match which {
         Which::Tune(_) | Which::Advise(_) | Which::Susan(_) => None,

@@ -10,8 +10,17 @@ pub(super) fn row(chip: &Chip, clusters: &Clusters) -> Value {
     let Clusters { noc, all, dma, manager, calls } = clusters;
     let Noc { clock, columns, rows, flit, header, packet, router, link, interface, queue } = noc;
     let BlockDma { jobs, start, burst: dma_burst, wake } = dma;
-    let BufferManager { ports, requests, lookup, burst, hardware, words, credits, threshold } =
-        manager;
+    let BufferManager {
+        partitioning,
+        ports,
+        requests,
+        lookup,
+        burst,
+        hardware,
+        words,
+        credits,
+        threshold,
+    } = manager;
     let Calls { dma_send, dma_receive, bmm_send, bmm_receive } = calls;
     // What blocks take is in cycles of their cluster's bus, and what calls take in cycles of their
     // core: of several, the first one's are shown.
@@ -40,6 +49,7 @@ pub(super) fn row(chip: &Chip, clusters: &Clusters) -> Value {
             "wake_ns": block(*wake),
         },
         "buffer_manager": {
+            "partitioning": partitioning.number(),
             "ports": ports,
             "requests": requests,
             "lookup_ns": block(*lookup),

@@ -1,11 +1,11 @@
 //! What the network and the blocks of clusters do, each as a process that takes time.
 
 use super::machine::{Message, Worker, wake};
-use crate::chip;
+use crate::chip::{self, Partitioning};
 use crate::cpu::Cpu;
 use crate::events::state::WokenBy;
 use crate::part::block_dma::Transfer;
-use crate::part::buffer_manager::{Taken, What, Write};
+use crate::part::buffer_manager::{What, Write};
 use crate::part::fault::Fault;
 use crate::part::window::Part;
 use crate::time::{Cost, Frequency, Time};
@@ -76,7 +76,19 @@ fn take_in(cpu: &Cpu, own: usize) -> Option<()> {
             cpu.spend(own, cpu.manager()?.lookup);
             // What is wrong with it is noted.
             let _ = cpu.with_cluster(own, |blocks| blocks.manager.credit(port, words))?;
-            cpu.wake_worker(own, Worker::Writer);
+            let at_sender = cpu.manager()?.partitioning == Partitioning::AtSender;
+            cpu.wake_worker(own, if at_sender { Worker::Reader } else { Worker::Writer });
+        }
+        Message::Place { at, bytes } => cpu.write_place(own, at, &bytes),
+        Message::Pointer { port, words } => {
+            cpu.spend(own, cpu.manager()?.lookup);
+            // What is wrong with it is noted.
+            let _ = cpu.with_cluster(own, |blocks| blocks.manager.pointer(port, words))?;
+            cpu.wake_worker(own, Worker::Reader);
+        }
+        Message::Fetch { port, words, from, process } => {
+            let bytes = cpu.serve_words(own, port, words);
+            cpu.send_over(own, from, Message::Answer { process, bytes });
         }
     }
     (!cpu.gone()).then_some(())
@@ -101,21 +113,7 @@ fn send(cpu: &Cpu, own: usize) -> Option<()> {
     let Write { cpu: of, port, what, bytes } = write;
     match what {
         What::Copy { from, to } => cpu.move_bytes(own, (from, to), bytes, facts.burst),
-        What::Word { word, to } => {
-            let bytes = word.to_le_bytes().to_vec();
-            cpu.send_data(own, to.cluster.into(), Message::Data { port: to.port, bytes });
-        }
-        What::Buffer { from, to } => {
-            let most = min(facts.burst, cpu.packet());
-            let mut gone = 0;
-            while gone < bytes {
-                let len = min(bytes - gone, most);
-                let Some(part) = cpu.get_global(own, from.wrapping_add(gone), len) else { break };
-                let message = Message::Data { port: to.port, bytes: part };
-                cpu.send_data(own, to.cluster.into(), message);
-                gone += len;
-            }
-        }
+        What::Word { to, .. } | What::Buffer { to, .. } => cpu.pass_on(own, &write, to)?,
     }
     cpu.with_cluster(own, |blocks| blocks.manager.sent(&write))?;
     cpu.tell(own, of, port);
@@ -128,6 +126,9 @@ fn read(cpu: &Cpu, own: usize) -> Option<()> {
     let facts = cpu.manager()?;
     cpu.spend(own, facts.lookup);
     let mut to = taken.to?;
+    if let Some(from) = taken.from {
+        cpu.read_from(own, from, to, taken.words);
+    }
     for (from, words) in &taken.places {
         let (mut at, end) = (*from, from + words * 4);
         while at < end {
@@ -145,12 +146,12 @@ fn read(cpu: &Cpu, own: usize) -> Option<()> {
 }
 
 impl Cpu {
-    fn manager(&self) -> Option<chip::BufferManager> {
+    pub(super) fn manager(&self) -> Option<chip::BufferManager> {
         self.chip().clusters.as_ref().map(|clusters| clusters.manager)
     }
 
     /// Bytes of data of the longest packet.
-    fn packet(&self) -> u32 {
+    pub(super) fn packet(&self) -> u32 {
         self.chip().clusters.as_ref().map_or(4, |clusters| clusters.noc.packet)
     }
 
@@ -159,7 +160,7 @@ impl Cpu {
         memory.map_or(Frequency(1), |memory| self.chip().buses[memory.bus].clock)
     }
 
-    fn spend(&self, own: usize, cost: Cost) {
+    pub(super) fn spend(&self, own: usize, cost: Cost) {
         self.compute(cost.at(self.bus_clock(own)));
     }
 
@@ -176,7 +177,7 @@ impl Cpu {
     }
 
     /// Bytes at a global address. `None`, which is signalled, if there is no memory.
-    fn get_global(&self, own: usize, address: u32, len: u32) -> Option<Vec<u8>> {
+    pub(super) fn get_global(&self, own: usize, address: u32, len: u32) -> Option<Vec<u8>> {
         let (from, part) = self.reach(own, address, len).ok()?;
         let Part::Shared(offset) = part else {
             self.signal(own, Fault::Address);
@@ -191,7 +192,7 @@ impl Cpu {
     }
 
     /// Puts bytes to a global address. `None`, which is signalled, if there is no memory.
-    fn put_global(&self, own: usize, address: u32, bytes: Vec<u8>) -> Option<()> {
+    pub(super) fn put_global(&self, own: usize, address: u32, bytes: Vec<u8>) -> Option<()> {
         let (to, part) = self.reach(own, address, bytes.len() as u32).ok()?;
         match part {
             Part::Shared(offset) if to == own => {
@@ -223,7 +224,7 @@ impl Cpu {
     }
 
     /// Sends data to a port, of this cluster or another.
-    fn send_data(&self, own: usize, to: usize, message: Message) {
+    pub(super) fn send_data(&self, own: usize, to: usize, message: Message) {
         if to != own {
             let known = self.chip().clusters.as_ref().is_some_and(|all| to < all.all.len());
             if known {
@@ -239,51 +240,6 @@ impl Cpu {
             wake(state, clusters.worker(own, Worker::Interface));
             false
         });
-    }
-
-    /// Writes bytes to places of a FIFO.
-    fn write_places(&self, own: usize, places: &[(u32, u32)], bytes: &[u8]) {
-        let hardware = self.manager().is_some_and(|facts| facts.hardware);
-        let Some(memory) = self.shared_memory(own) else { return };
-        let mut rest = bytes;
-        for (address, words) in places {
-            let (part, behind) = rest.split_at(min(rest.len(), *words as usize * 4));
-            rest = behind;
-            if hardware {
-                self.with_cluster(own, |blocks| {
-                    blocks.own[*address as usize..][..part.len()].copy_from_slice(part);
-                });
-            } else {
-                self.store_bytes(memory, *address, part);
-            }
-        }
-    }
-
-    /// Reads the bytes of places of a FIFO.
-    pub(super) fn read_places(&self, own: usize, places: &[(u32, u32)]) -> Vec<u8> {
-        let hardware = self.manager().is_some_and(|facts| facts.hardware);
-        let mut all = Vec::new();
-        for (address, words) in places {
-            let mut part = vec![0; *words as usize * 4];
-            if hardware {
-                self.with_cluster(own, |blocks| {
-                    let len = part.len();
-                    part.copy_from_slice(&blocks.own[*address as usize..][..len]);
-                });
-            } else if let Some(memory) = self.shared_memory(own) {
-                self.load_bytes(memory, *address, &mut part);
-            }
-            all.extend(part);
-        }
-        all
-    }
-
-    /// Words were read from a FIFO: its sender gets credit, if it is due.
-    pub(super) fn give_credit(&self, own: usize, taken: &Taken) {
-        let back = self.with_cluster(own, |blocks| blocks.manager.read(taken)).flatten();
-        if let Some((to, words)) = back {
-            self.send_data(own, to.cluster.into(), Message::Credit { port: to.port, words });
-        }
     }
 
     /// A transfer of a CPU is done: its event is set, and the CPU goes on if it waits for that.

@@ -56,8 +56,14 @@ pub(super) enum Message {
     Answer { process: usize, bytes: Vec<u8> },
     /// Words for a port.
     Data { port: u8, bytes: Vec<u8> },
-    /// Credit for a port, in words.
+    /// Credit for a port, in words; where the sender has the FIFO: words that are there.
     Credit { port: u8, words: u32 },
+    /// Words for a place of a FIFO, by a writer that keeps its pointer itself.
+    Place { at: u32, bytes: Vec<u8> },
+    /// The pointer of that writer: words that it has put there.
+    Pointer { port: u8, words: u32 },
+    /// Somebody of another cluster reads words out of the FIFO of a port.
+    Fetch { port: u8, words: u32, from: usize, process: usize },
 }
 
 impl Message {
@@ -65,10 +71,10 @@ impl Message {
     fn bytes(&self) -> usize {
         const ADDRESS: usize = 4;
         match self {
-            Message::Write { bytes, .. } => ADDRESS + bytes.len(),
+            Message::Write { bytes, .. } | Message::Place { bytes, .. } => ADDRESS + bytes.len(),
             Message::Read { .. } => ADDRESS + 4,
             Message::Answer { bytes, .. } | Message::Data { bytes, .. } => bytes.len(),
-            Message::Credit { .. } => 4,
+            Message::Credit { .. } | Message::Pointer { .. } | Message::Fetch { .. } => 4,
         }
     }
 }
@@ -104,11 +110,13 @@ impl Clusters {
     pub fn new(chip: &Chip) -> Clusters {
         let Some(facts) = &chip.clusters else { return Clusters::default() };
         let blocks = facts.all.iter().map(|cluster| {
-            let chip::BufferManager { ports, requests, hardware, words, .. } = facts.manager;
+            let chip::BufferManager { partitioning, ports, requests, hardware, words, .. } =
+                facts.manager;
             let cpus = cluster.cores.len();
             let own = if hardware { ports * words * 4 } else { 0 };
             let shared = if hardware { own } else { chip.memories[cluster.memory].size };
-            let shape = Shape { cpus, ports: ports as usize, requests: requests as usize, shared };
+            let [ports, requests] = [ports, requests].map(|count| count as usize);
+            let shape = Shape { partitioning, cpus, ports, requests, shared };
             Blocks {
                 at: cluster.at,
                 inbox: VecDeque::new(),
@@ -241,7 +249,13 @@ impl Cpu {
     /// What another cluster's shared memory holds, once the answer has come.
     pub(super) fn fetch_from(&self, own: usize, from: usize, offset: u32, len: u32) -> Vec<u8> {
         let process = self.process();
-        self.send_over(own, from, Message::Read { offset, len, from: own, process });
+        self.answer(own, from, Message::Read { offset, len, from: own, process }, len)
+    }
+
+    /// What another cluster answers to a message, in so many bytes.
+    pub(super) fn answer(&self, own: usize, from: usize, message: Message, len: u32) -> Vec<u8> {
+        let process = self.process();
+        self.send_over(own, from, message);
         let clock = self.bus_clock(own);
         loop {
             // The instruction is not over: the core does nothing else.

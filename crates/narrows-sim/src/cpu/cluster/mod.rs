@@ -2,6 +2,7 @@
 //! cluster, and the network between them, is a process of its own that takes time and no core.
 
 mod blocks;
+mod fifo;
 mod machine;
 
 pub use crate::part::block_dma::Register as DmaRegister;
@@ -94,7 +95,10 @@ impl Cpu {
                     Loaded::Word(word) => Ok(Some(word)),
                     Loaded::Nothing => Ok(None),
                     Loaded::Next(taken) => {
-                        let word = self.read_places(own, &taken.places);
+                        let word = match taken.from {
+                            Some(from) => self.fetch_words(own, from, 1),
+                            None => self.read_places(own, &taken.places),
+                        };
                         self.give_credit(own, &taken);
                         Ok(word.first_chunk().map(|word| u32::from_le_bytes(*word)))
                     }

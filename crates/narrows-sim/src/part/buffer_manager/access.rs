@@ -12,6 +12,8 @@
 //! All other bits are 0. The source does not say which value means which, nor how the tables are
 //! set up; both are assumed here.
 
+use crate::chip::Partitioning;
+
 /// Bits 22..20 of every address of the block.
 const BLOCK: u32 = 0b011 << 20;
 
@@ -36,6 +38,11 @@ pub enum Kind {
     /// An entry of the tables. Of a sender: the port that it is connected to, and its credit in
     /// words. Of a receiver: the port that it is connected to, the address of its FIFO, and the
     /// words of the FIFO with the threshold in the upper half.
+    ///
+    /// With writer and reader apart, a sender's has between both the address of the receiver's FIFO,
+    /// and last the words of that FIFO with its credit in the upper half. With the FIFO at the
+    /// sender, a sender's has the port, the address of its FIFO and the FIFO's words, and a
+    /// receiver's has the port and the FIFO's words.
     Setup,
 }
 
@@ -60,11 +67,19 @@ impl Kind {
 
     /// Writes that a request of this type takes. A word is read by a read.
     #[must_use]
-    pub const fn writes(self, way: Way) -> usize {
+    pub const fn writes(self, way: Way, partitioning: Partitioning) -> usize {
         match (self, way) {
-            (Kind::Address, Way::Write) | (Kind::Setup, Way::Read) => 3,
+            (Kind::Setup, Way::Write) => match partitioning {
+                Partitioning::AtReceiver => 2,
+                Partitioning::Apart | Partitioning::AtSender => 3,
+            },
+            (Kind::Setup, Way::Read) => match partitioning {
+                Partitioning::AtReceiver | Partitioning::Apart => 3,
+                Partitioning::AtSender => 2,
+            },
+            (Kind::Address, Way::Write) => 3,
             (Kind::Direct, Way::Write) => 1,
-            (Kind::Indirect, _) | (Kind::Setup, Way::Write) => 2,
+            (Kind::Indirect, _) => 2,
             // There is no such request.
             (Kind::Address | Kind::Direct, Way::Read) => 0,
         }

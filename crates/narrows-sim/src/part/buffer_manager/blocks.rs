@@ -17,6 +17,7 @@ impl BufferManager {
         let write = self.writes.next(|write| match (write.what, entry(ports, write.port)) {
             (What::Copy { .. }, _) => true,
             (_, Some(Port::Sender { credits, .. })) => write.bytes / 4 <= *credits,
+            (_, Some(Port::Source { buffer, .. })) => write.bytes / 4 <= buffer.room(),
             _ => false,
         })?;
         // Of a copy the port is the number of the transfer.
@@ -52,8 +53,51 @@ impl BufferManager {
 
     /// Words for which the BMW made room are in the FIFO.
     pub fn written(&mut self, port: u8, words: u32) {
-        if let Some(Some(Port::Receiver { buffer, .. })) = self.ports.get_mut(usize::from(port)) {
+        if let Some(Some(Port::Receiver { buffer, .. } | Port::Source { buffer, .. })) =
+            self.ports.get_mut(usize::from(port))
+        {
             buffer.written(words);
+        }
+    }
+
+    /// Where words of a port that sends go: to the FIFO at its receiver, to which this cluster
+    /// writes by itself, or to its own, which [`BufferManager::written`] is told of. None if the
+    /// receiver's cluster knows where.
+    pub fn place(&mut self, port: u8, words: u32) -> Option<Places> {
+        match self.ports.get_mut(usize::from(port)) {
+            Some(Some(Port::Sender { fifo, .. })) => Some(fifo.as_mut()?.pass(words)),
+            Some(Some(Port::Source { buffer, .. })) => buffer.reserve(words),
+            _ => None,
+        }
+    }
+
+    /// The writer at the other end tells its pointer: it has put so many words into the FIFO.
+    ///
+    /// # Errors
+    /// As of [`BufferManager::arrive`].
+    pub fn pointer(&mut self, port: u8, words: u32) -> Result<(), Fault> {
+        self.arrive(port, words)?;
+        self.written(port, words);
+        Ok(())
+    }
+
+    /// The other end reads words of the FIFO that a port which sends has; where they are. Once they
+    /// were read, whoever does it says so with [`BufferManager::fetched`].
+    ///
+    /// # Errors
+    /// There are none; it is noted as well.
+    pub fn fetch(&mut self, port: u8, words: u32) -> Result<Places, Fault> {
+        let places = match self.ports.get_mut(usize::from(port)) {
+            Some(Some(Port::Source { buffer, .. })) => buffer.take(words),
+            _ => None,
+        };
+        places.ok_or_else(|| self.note(Fault::NoWords, None, Some(port)))
+    }
+
+    /// Words that the other end wanted were read: their room is free.
+    pub fn fetched(&mut self, port: u8, words: u32) {
+        if let Some(Some(Port::Source { buffer, .. })) = self.ports.get_mut(usize::from(port)) {
+            buffer.free(words);
         }
     }
 
@@ -62,17 +106,22 @@ impl BufferManager {
         let ports = &self.ports;
         let read = self.reads.next(|read| match entry(ports, read.port) {
             Some(Port::Receiver { buffer, .. }) => buffer.come() >= read.words,
+            Some(Port::Sink { come, .. }) => *come >= read.words,
             _ => false,
         })?;
         self.take(read)
     }
 
     pub(super) fn take(&mut self, Read { cpu, port, to, words }: Read) -> Option<Taken> {
-        let Some(Port::Receiver { buffer, .. }) = &mut self.ports[usize::from(port)] else {
-            return None;
+        let (places, from) = match &mut self.ports[usize::from(port)] {
+            Some(Port::Receiver { buffer, .. }) => (buffer.take(words)?, None),
+            Some(Port::Sink { from, come, .. }) => {
+                *come = come.checked_sub(words)?;
+                (Places::new(), Some(*from))
+            }
+            _ => return None,
         };
-        let places = buffer.take(words)?;
-        Some(Taken { cpu, port, to: Some(to), words, places })
+        Some(Taken { cpu, port, to: Some(to), words, places, from })
     }
 
     /// Words were read: their room is free. To which port the credit manager then gives credit, and
@@ -89,13 +138,15 @@ impl BufferManager {
         (*owed >= *threshold).then(|| (*from, std::mem::take(owed)))
     }
 
-    /// Credit has come for a port.
+    /// Credit has come for a port; of one whose FIFO the other end has: words that are there.
     ///
     /// # Errors
     /// The port sends nothing, or cannot have so much; it is noted as well.
     pub fn credit(&mut self, port: u8, words: u32) -> Result<(), Fault> {
         let fault = match self.ports.get_mut(usize::from(port)) {
-            Some(Some(Port::Sender { credits, all, .. })) => match credits.checked_add(words) {
+            Some(Some(
+                Port::Sender { credits, all, .. } | Port::Sink { come: credits, all, .. },
+            )) => match credits.checked_add(words) {
                 Some(sum) if sum <= *all => {
                     *credits = sum;
                     return Ok(());

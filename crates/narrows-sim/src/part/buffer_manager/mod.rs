@@ -20,12 +20,14 @@ pub use access::{Access, Endpoint, Kind, Way};
 pub(crate) use tables::Places;
 
 use super::fault::{Fault, Noted};
+use crate::chip::Partitioning;
 use queues::Queues;
 use tables::Port;
 
 /// What a buffer manager is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
+    pub partitioning: Partitioning,
     pub cpus: usize,
     pub ports: usize,
     /// Requests that it holds for each CPU in each direction.
@@ -72,8 +74,10 @@ pub(crate) struct Taken {
     /// The address that they go to; none if the CPU itself reads a word.
     pub to: Option<u32>,
     pub words: u32,
-    /// Where they are.
+    /// Where they are in this cluster.
     pub places: Places,
+    /// The port at which they are, if the other end has the FIFO.
+    pub from: Option<Endpoint>,
 }
 
 /// What a write to a register has done.
@@ -156,7 +160,7 @@ impl BufferManager {
 
     fn take_in(&mut self, access: Access, value: u32) -> Result<Stored, Fault> {
         let half = self.halves.get_mut(usize::from(access.cpu)).ok_or(Fault::NoCpu)?;
-        let needed = access.kind.writes(access.way);
+        let needed = access.kind.writes(access.way, self.shape.partitioning);
         if needed == 0 {
             return Err(Fault::NotARequest);
         }
@@ -213,14 +217,27 @@ impl BufferManager {
                 self.reads.push(cpu.into(), Read { cpu, port, to: *to, words });
                 Ok(Stored::Queued(Way::Read))
             }
-            (Kind::Setup, Way::Write, [to, credits]) => {
-                self.set_up(port, Port::sender(Endpoint::of(*to), *credits)?)
+            (Kind::Setup, _, [other, rest @ ..]) => {
+                self.set_up(port, self.entry(way, Endpoint::of(*other), rest)?)
             }
-            (Kind::Setup, Way::Read, [from, base, sizes]) => {
-                let sizes = (sizes & 0xffff, sizes >> 16);
-                let from = Endpoint::of(*from);
-                self.set_up(port, Port::receiver(from, *base, sizes, self.shape.shared)?)
+            _ => Err(Fault::NotARequest),
+        }
+    }
+
+    /// The entry that a set-up describes, whose other end is that port.
+    fn entry(&self, way: Way, other: Endpoint, words: &[u32]) -> Result<Port, Fault> {
+        let halves = |sizes: u32| (sizes & 0xffff, sizes >> 16);
+        let shared = self.shape.shared;
+        match (way, self.shape.partitioning, words) {
+            (Way::Write, Partitioning::AtReceiver, [credits]) => Port::sender(other, *credits),
+            (Way::Write, Partitioning::Apart, [base, sizes]) => {
+                Port::writer(other, *base, halves(*sizes))
             }
+            (Way::Write, Partitioning::AtSender, [base, words]) => {
+                Port::source(other, *base, *words, shared)
+            }
+            (Way::Read, Partitioning::AtSender, [words]) => Port::sink(other, *words),
+            (Way::Read, _, [base, sizes]) => Port::receiver(other, *base, halves(*sizes), shared),
             _ => Err(Fault::NotARequest),
         }
     }
@@ -300,6 +317,7 @@ impl BufferManager {
     pub fn credits(&self, port: u8) -> Option<u32> {
         match self.ports.get(usize::from(port)) {
             Some(Some(Port::Sender { credits, .. })) => Some(*credits),
+            Some(Some(Port::Source { buffer, .. })) => Some(buffer.room()),
             _ => None,
         }
     }
@@ -308,6 +326,7 @@ impl BufferManager {
     fn come(&self, port: u8) -> u32 {
         match self.ports.get(usize::from(port)) {
             Some(Some(Port::Receiver { buffer, .. })) => buffer.come(),
+            Some(Some(Port::Sink { come, .. })) => *come,
             _ => 0,
         }
     }
@@ -316,6 +335,7 @@ impl BufferManager {
     fn sender(&self, port: u8) -> Result<(Endpoint, u32), Fault> {
         match self.ports.get(usize::from(port)).ok_or(Fault::NoPort)? {
             Some(Port::Sender { to, all, .. }) => Ok((*to, *all)),
+            Some(Port::Source { to, buffer }) => Ok((*to, buffer.words)),
             _ => Err(Fault::Unconnected),
         }
     }
@@ -324,6 +344,7 @@ impl BufferManager {
     fn room(&self, port: u8) -> Result<u32, Fault> {
         match self.ports.get(usize::from(port)).ok_or(Fault::NoPort)? {
             Some(Port::Receiver { buffer, .. }) => Ok(buffer.words),
+            Some(Port::Sink { all, .. }) => Ok(*all),
             _ => Err(Fault::Unconnected),
         }
     }

@@ -61,7 +61,13 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> World {
-        let shape = Shape { cpus: CPUS.into(), ports: PORTS, requests: 3, shared: 4096 };
+        let shape = Shape {
+            partitioning: Partitioning::AtReceiver,
+            cpus: CPUS.into(),
+            ports: PORTS,
+            requests: 3,
+            shared: 4096,
+        };
         let mut world = World {
             dice: Dice(seed),
             blocks: (0..CLUSTERS).map(|_| BufferManager::new(shape)).collect(),

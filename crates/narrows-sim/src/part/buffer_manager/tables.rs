@@ -52,7 +52,7 @@ impl Buffer {
 
     /// Makes room for words that have come; where they go. `None` if there is none.
     pub fn reserve(&mut self, count: u32) -> Option<Places> {
-        if count > self.words - self.held {
+        if count > self.room() {
             return None;
         }
         let places = self.places(self.write, count);
@@ -64,6 +64,18 @@ impl Buffer {
     /// Words for which there was room made are in it.
     pub fn written(&mut self, count: u32) {
         self.come = (self.come + count).min(self.held);
+    }
+
+    /// The words that there is room for.
+    pub fn room(&self) -> u32 {
+        self.words - self.held
+    }
+
+    /// Where the next words go in a FIFO whose room somebody else keeps.
+    pub fn pass(&mut self, count: u32) -> Places {
+        let places = self.places(self.write, count.min(self.words));
+        self.write = (self.write + count) % self.words;
+        places
     }
 
     /// Takes words off it; where they are. `None` if not so many have come.
@@ -91,6 +103,8 @@ pub(crate) enum Port {
         credits: u32,
         /// Those that it had to begin with.
         all: u32,
+        /// The FIFO at the receiver, if this cluster writes to it by itself.
+        fifo: Option<Buffer>,
     },
     /// It receives.
     Receiver {
@@ -103,6 +117,22 @@ pub(crate) enum Port {
         /// Words that were read and for which none has gone back.
         owed: u32,
     },
+    /// It sends, and has the FIFO.
+    Source {
+        /// To which port.
+        to: Endpoint,
+        /// What the other end has not read.
+        buffer: Buffer,
+    },
+    /// It receives out of a FIFO that the other end has.
+    Sink {
+        /// From which port.
+        from: Endpoint,
+        /// Words that are there, and nobody reads yet.
+        come: u32,
+        /// The FIFO's words.
+        all: u32,
+    },
 }
 
 impl Port {
@@ -114,7 +144,38 @@ impl Port {
         if credits == 0 {
             return Err(Fault::Setup);
         }
-        Ok(Port::Sender { to, credits, all: credits })
+        Ok(Port::Sender { to, credits, all: credits, fifo: None })
+    }
+
+    /// An entry of a sender that writes to the receiver's FIFO by itself.
+    ///
+    /// # Errors
+    /// It may send nothing, or more than the FIFO has room for.
+    pub fn writer(to: Endpoint, base: u32, (words, credits): (u32, u32)) -> Result<Port, Fault> {
+        let end = u64::from(base) + u64::from(words) * 4;
+        if credits == 0 || credits > words || !base.is_multiple_of(4) || end > u32::MAX.into() {
+            return Err(Fault::Setup);
+        }
+        Ok(Port::Sender { to, credits, all: credits, fifo: Some(Buffer::new(base, words)) })
+    }
+
+    /// An entry of a sender that has the FIFO, in a shared memory of so many bytes.
+    ///
+    /// # Errors
+    /// As of a receiver's.
+    pub fn source(to: Endpoint, base: u32, words: u32, shared: u32) -> Result<Port, Fault> {
+        Ok(Port::Source { to, buffer: Port::buffer(base, (words, 0), shared)? })
+    }
+
+    /// An entry of a receiver whose FIFO the other end has.
+    ///
+    /// # Errors
+    /// The FIFO has no word.
+    pub fn sink(from: Endpoint, words: u32) -> Result<Port, Fault> {
+        if words == 0 {
+            return Err(Fault::Setup);
+        }
+        Ok(Port::Sink { from, come: 0, all: words })
     }
 
     /// An entry of a receiver, whose shared memory has so many bytes.
@@ -127,11 +188,16 @@ impl Port {
         (words, threshold): (u32, u32),
         shared: u32,
     ) -> Result<Port, Fault> {
+        let buffer = Port::buffer(base, (words, threshold), shared)?;
+        Ok(Port::Receiver { from, buffer, threshold, owed: 0 })
+    }
+
+    fn buffer(base: u32, (words, threshold): (u32, u32), shared: u32) -> Result<Buffer, Fault> {
         let end = u64::from(base) + u64::from(words) * 4;
         if words == 0 || threshold > words || !base.is_multiple_of(4) || end > shared.into() {
             return Err(Fault::Setup);
         }
-        Ok(Port::Receiver { from, buffer: Buffer::new(base, words), threshold, owed: 0 })
+        Ok(Buffer::new(base, words))
     }
 
     /// Whether words or credit of it are on their way.
@@ -139,17 +205,23 @@ impl Port {
         match self {
             Port::Sender { credits, all, .. } => credits != all,
             Port::Receiver { buffer, owed, .. } => !buffer.is_empty() || *owed > 0,
+            Port::Source { buffer, .. } => !buffer.is_empty(),
+            Port::Sink { come, .. } => *come > 0,
         }
     }
 
     /// Whether the FIFOs of two lie over each other.
     pub fn overlaps(&self, other: &Port) -> bool {
-        let (Port::Receiver { buffer: one, .. }, Port::Receiver { buffer: next, .. }) =
-            (self, other)
-        else {
-            return false;
-        };
+        let (Some(one), Some(next)) = (self.fifo(), other.fifo()) else { return false };
         one.base < next.base + next.words * 4 && next.base < one.base + one.words * 4
+    }
+
+    /// The FIFO that it has in this cluster.
+    pub fn fifo(&self) -> Option<&Buffer> {
+        match self {
+            Port::Receiver { buffer, .. } | Port::Source { buffer, .. } => Some(buffer),
+            Port::Sender { .. } | Port::Sink { .. } => None,
+        }
     }
 }
 

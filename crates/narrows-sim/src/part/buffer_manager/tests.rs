@@ -2,7 +2,8 @@
 
 use super::*;
 
-const SHAPE: Shape = Shape { cpus: 2, ports: 4, requests: 2, shared: 4096 };
+const SHAPE: Shape =
+    Shape { partitioning: Partitioning::AtReceiver, cpus: 2, ports: 4, requests: 2, shared: 4096 };
 const THERE: Endpoint = Endpoint { cluster: 1, cpu: 0, port: 3 };
 
 fn register(way: Way, kind: Kind, end: bool, port: u8, cpu: u8) -> u32 {
@@ -306,4 +307,86 @@ fn an_entry_that_cannot_be_or_is_in_use_is_refused() {
     });
     block.credit(0, 1).expect("a word was sent");
     assert_eq!(ask(&mut block, SENDER, (0, 0), &[0, 1]), Ok(Stored::Entered));
+}
+
+fn partitioned(
+    partitioning: Partitioning,
+    port: u8,
+    setup: (Way, Kind),
+    words: &[u32],
+) -> BufferManager {
+    let mut block = BufferManager::new(Shape { partitioning, ..SHAPE });
+    assert_eq!(ask(&mut block, setup, (port, 0), words), Ok(Stored::Entered));
+    block
+}
+
+#[test]
+fn a_writer_apart_knows_where_its_words_go_and_tells_its_pointer() {
+    let entry = [THERE.word(), 64, 8 | 6 << 16];
+    let mut writer = partitioned(Partitioning::Apart, 0, SENDER, &entry);
+    let mut reader = partitioned(Partitioning::Apart, 3, RECEIVER, &[THERE.word(), 64, 8]);
+    for (at, expected) in [vec![(64, 5)], vec![(84, 3), (64, 2)]].into_iter().enumerate() {
+        assert!(ask(&mut writer, SEND, (0, 0), &[0, 20]).is_ok());
+        let write = writer.next_write().expect("there is credit");
+        assert_eq!(writer.place(0, 5), Some(expected.clone()));
+        writer.sent(&write);
+        assert_eq!(writer.credits(0), Some(1));
+        assert_eq!(reader.pointer(3, 5), Ok(()));
+        assert!(ask(&mut reader, RECEIVE, (3, 0), &[0, 20]).is_ok());
+        let taken = reader.next_read().expect("all have come");
+        assert_eq!((&taken.places, taken.from), (&expected, None), "{at}");
+        assert_eq!(reader.read(&taken), Some((THERE, 5)));
+        assert_eq!(writer.credit(0, 5), Ok(()));
+    }
+    refuses(&mut reader, Fault::Overrun, |block| {
+        assert_eq!(block.pointer(3, 9), Err(Fault::Overrun));
+    });
+    refuses(&mut reader, Fault::DataForNobody, |block| {
+        assert_eq!(block.pointer(2, 1), Err(Fault::DataForNobody));
+    });
+    for sizes in [8, 8 | 9 << 16, 0] {
+        refuses(&mut writer, Fault::Setup, |block| {
+            let entry = [THERE.word(), 0, sizes];
+            assert_eq!(ask(block, SENDER, (1, 0), &entry), Err(Fault::Setup), "{sizes:#x}");
+        });
+    }
+}
+
+#[test]
+fn a_fifo_at_its_sender_is_read_from_there_and_is_its_own_credit() {
+    let mut sender = partitioned(Partitioning::AtSender, 0, SENDER, &[THERE.word(), 64, 8]);
+    let mut receiver = partitioned(Partitioning::AtSender, 3, RECEIVER, &[THERE.word(), 8]);
+    for words in [6, 5] {
+        assert!(ask(&mut sender, SEND, (0, 0), &[0, words * 4]).is_ok());
+    }
+    let write = sender.next_write().expect("there is room");
+    assert_eq!(sender.place(0, 6), Some(vec![(64, 6)]));
+    refuses(&mut sender, Fault::NoWords, |block| {
+        assert_eq!(block.fetch(0, 1), Err(Fault::NoWords), "they are not there yet");
+    });
+    sender.written(0, 6);
+    sender.sent(&write);
+    assert_eq!((sender.next_write(), sender.credits(0)), (None, Some(2)), "no room for five");
+
+    assert!(ask(&mut receiver, RECEIVE, (3, 0), &[0, 24]).is_ok());
+    assert_eq!(receiver.next_read(), None, "nobody has said that they are there");
+    assert_eq!(receiver.credit(3, 6), Ok(()));
+    let taken = receiver.next_read().expect("all are there");
+    assert_eq!((&taken.places[..], taken.from), (&[][..], Some(THERE)));
+    assert_eq!(sender.fetch(0, 4), Ok(vec![(64, 4)]));
+    assert_eq!(sender.next_write(), None, "they are still being read");
+    sender.fetched(0, 4);
+    assert_eq!(sender.next_write().map(|write| write.bytes), Some(20));
+    assert_eq!(sender.place(0, 5), Some(vec![(88, 2), (64, 3)]));
+    assert_eq!(receiver.read(&taken), None, "no credit goes back");
+    refuses(&mut receiver, Fault::CreditOver, |block| {
+        assert_eq!(block.credit(3, 9), Err(Fault::CreditOver));
+    });
+    refuses(&mut receiver, Fault::NoWords, |block| {
+        assert_eq!(block.fetch(3, 1), Err(Fault::NoWords), "it has no FIFO");
+    });
+    refuses(&mut sender, Fault::Setup, |block| {
+        let over = [THERE.word(), 60, 2];
+        assert_eq!(ask(block, SENDER, (1, 0), &over), Err(Fault::Setup), "over port 0's");
+    });
 }

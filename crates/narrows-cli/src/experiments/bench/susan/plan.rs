@@ -1,6 +1,6 @@
 //! Who does what on a chip of clusters, and where everything lies in the shared memories.
 
-use narrows_sim::chip::{Chip, Clusters};
+use narrows_sim::chip::{Chip, Clusters, Partitioning};
 
 use super::job::Job;
 use crate::base::failure::{Failure, Kind};
@@ -50,12 +50,14 @@ impl Taken {
         u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    fn side(&mut self, (cluster, cpu): (usize, usize)) -> Side {
+    /// A side of a connection, with room for a FIFO of so many bytes if it is there.
+    fn side(&mut self, (cluster, cpu): (usize, usize), fifo: Option<u32>) -> Side {
         let port = self.ports[cluster];
         self.ports[cluster] += 1;
         let words = self.memory(cluster, WORDS.into());
+        let fifo = fifo.map_or(0, |bytes| self.memory(cluster, bytes.into()));
         // A cluster has 16 CPUs at most, and too many ports are found at the end.
-        Side { cluster, cpu: cpu as u8, port: port as u8, words }
+        Side { cluster, cpu: cpu as u8, port: port as u8, words, fifo }
     }
 }
 
@@ -84,6 +86,7 @@ impl Plan {
         let (width, height) = (job.image.width as u64, job.image.height as u64);
         let stride = width.next_multiple_of(4);
         let fifo = clusters.manager.words * 4;
+        let partitioning = clusters.manager.partitioning;
         if stride > fifo.into() {
             let why = "a FIFO has no room for a row: take a narrower image";
             return Err(cannot(format!("the image is {width} pixels wide, and {why}")));
@@ -111,7 +114,7 @@ impl Plan {
                 }
                 false => {
                     let first = taken.first().map_or(own, |(_, first)| *first);
-                    lines.push(connected(&mut room, first, own, fifo));
+                    lines.push(connected(&mut room, (first, own), partitioning, fifo));
                     let strip = room.memory(cluster, kept);
                     (strip, [(); 2].map(|()| room.memory(cluster, stride)))
                 }
@@ -141,11 +144,18 @@ impl Plan {
 }
 
 /// Connects a CPU with the first.
-fn connected(room: &mut Taken, first: (usize, usize), own: (usize, usize), fifo: u32) -> Pair {
-    let mut line = |from: (usize, usize), to: (usize, usize)| Line {
-        from: room.side(from),
-        to: room.side(to),
-        fifo: (room.memory(to.0, fifo.into()), fifo),
+fn connected(
+    room: &mut Taken,
+    (first, own): ((usize, usize), (usize, usize)),
+    partitioning: Partitioning,
+    bytes: u32,
+) -> Pair {
+    let at_sender = partitioning == Partitioning::AtSender;
+    let mut line = |from, to| Line {
+        from: room.side(from, at_sender.then_some(bytes)),
+        // The library's FIFO is there in any case.
+        to: room.side(to, Some(bytes)),
+        bytes,
     };
     Pair { there: line(first, own), back: line(own, first) }
 }
