@@ -106,8 +106,8 @@ pub enum Partitioning {
     /// 2: the writer is in the sender's cluster, the reader in the receiver's with the FIFO. They
     /// tell each other their pointers.
     Apart,
-    /// 3: the FIFO, its writer and its reader are in the sender's cluster. The receiver's reads from
-    /// there.
+    /// 3: the FIFO, its writer and its reader are in the sender's cluster. The receiver's reads
+    /// from there.
     AtSender,
 }
 

@@ -39,9 +39,9 @@ pub enum Kind {
     /// words. Of a receiver: the port that it is connected to, the address of its FIFO, and the
     /// words of the FIFO with the threshold in the upper half.
     ///
-    /// With writer and reader apart, a sender's has between both the address of the receiver's FIFO,
-    /// and last the words of that FIFO with its credit in the upper half. With the FIFO at the
-    /// sender, a sender's has the port, the address of its FIFO and the FIFO's words, and a
+    /// With writer and reader apart, a sender's has between both the address of the receiver's
+    /// FIFO, and last the words of that FIFO with its credit in the upper half. With the FIFO at
+    /// the sender, a sender's has the port, the address of its FIFO and the FIFO's words, and a
     /// receiver's has the port and the FIFO's words.
     Setup,
 }
