@@ -1,5 +1,5 @@
-//! `narrows bench throughput`, `bench pingpong` and `papers` on clusters, as a user starts them, and
-//! what other commands say of such a chip.
+//! `narrows bench throughput`, `bench pingpong` and `papers` on clusters, as a user starts them,
+//! and what other commands say of such a chip.
 
 mod common;
 
