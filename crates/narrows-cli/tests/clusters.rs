@@ -76,7 +76,8 @@ fn round_trips_between_clusters_have_documented_rows() {
 fn cores_that_are_named_are_those_that_packets_go_between() {
     for bench in ["throughput", "pingpong"] {
         let run = |cores: &str| {
-            let args = ["bench", bench, "--on", CHIP, "--bytes", "4", "--cores", cores, "--json"];
+            let args =
+                ["bench", bench, "--on", CHIP, "--bytes", "8192", "--cores", cores, "--json"];
             let report: Value = serde_json::from_str(&stdout(&narrows(&args))).unwrap();
             report["results"].as_array().unwrap().clone()
         };
