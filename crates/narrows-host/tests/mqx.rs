@@ -230,7 +230,11 @@ fn load(all: &[Processor], each: u32, ahead: u32, in_order: bool) {
                 let all_served = each * others.len() as u32;
                 let mut end = Instant::now() + PATIENCE;
                 while served < all_served || back.iter().any(|n| *n < each) {
-                    assert!(Instant::now() < end, "{here}: sent {sent:?}, back {back:?}, {served}");
+                    assert!(
+                        Instant::now() < end,
+                        "{here}: sent {sent:?}, back {back:?}, {served}; {:?}",
+                        processor.counts()
+                    );
                     for (n, &to) in others.iter().enumerate() {
                         if sent[n] < each && sent[n] - back[n] < ahead {
                             let to = QueueId::new(to, QUEUE);

@@ -213,8 +213,13 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         }
         let to = block.header.target.processor();
         let came = trip.came.map(usize::from);
-        let Some(link) = self.choose(to, came) else {
-            self.table.choose(to, came, |_| true).ok_or(no_route as Count)?;
+        // A message that has turned round often enough waits for a link that leads on, if there is
+        // one: at the hop limit it would be lost.
+        let any = self.table.choose(to, came, |_| true);
+        let waits = |link: usize| Some(link) == came && any != came;
+        let often = trip.hops >= self.relay.hops() / 2;
+        let Some(link) = self.choose(to, came).filter(|link| !(often && waits(*link))) else {
+            any.ok_or(no_route as Count)?;
             self.counts.stranded += 1;
             self.stranded.insert(&mut self.pools.blocks, at);
             return Ok(false);
