@@ -215,11 +215,11 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         let came = trip.came.map(usize::from);
         // A message that has turned round often enough waits for a link that leads on, if there is
         // one: at the hop limit it would be lost.
-        let any = self.table.choose(to, came, |_| true);
-        let waits = |link: usize| Some(link) == came && any != came;
+        let any = || self.table.choose(to, came, |_| true);
         let often = trip.hops >= self.relay.hops() / 2;
-        let Some(link) = self.choose(to, came).filter(|link| !(often && waits(*link))) else {
-            any.ok_or(no_route as Count)?;
+        let waits = |link: &usize| often && Some(*link) == came && any() != came;
+        let Some(link) = self.choose(to, came).filter(|link| !waits(link)) else {
+            any().ok_or(no_route as Count)?;
             self.counts.stranded += 1;
             self.stranded.insert(&mut self.pools.blocks, at);
             return Ok(false);
