@@ -2,14 +2,14 @@
 
 use std::cell::Cell;
 
-use narrows_sim::chip::Chip;
+use narrows_sim::chip::{Chip, Cluster};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::Time;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Cores;
-use crate::rig::cluster::{Broken, Layout, Line};
+use crate::rig::cluster::{Broken, End, Layout, Line};
 
 /// Two CPUs of different clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Ends {
     /// # Errors
     /// The chip has no two clusters, or those that are named are in one.
     pub fn of(chip: &Chip, cores: Option<Cores>) -> Result<Ends, Failure> {
-        let all = chip.clusters.as_ref().map_or(&[][..], |clusters| &clusters.all);
+        let all = clusters(chip);
         let cores = match (cores, all) {
             (Some(Cores { caller, callee }), _) => [caller, callee],
             (None, [one, other, ..]) => match (one.cores.first(), other.cores.first()) {
@@ -52,14 +52,12 @@ impl Ends {
 
     /// The memory that the cluster of who begins shares.
     pub(super) fn memory(self, chip: &Chip) -> usize {
-        let all = chip.clusters.as_ref().map_or(&[][..], |clusters| &clusters.all);
-        all[self.clusters[0]].memory
+        clusters(chip)[self.clusters[0]].memory
     }
 
     /// Links of the network between their clusters.
     pub fn hops(self, chip: &Chip) -> u32 {
-        let all = chip.clusters.as_ref().map_or(&[][..], |clusters| &clusters.all);
-        let [one, other] = self.clusters.map(|cluster| all[cluster].at);
+        let [one, other] = self.clusters.map(|cluster| clusters(chip)[cluster].at);
         one.0.abs_diff(other.0) + one.1.abs_diff(other.1)
     }
 
@@ -98,6 +96,44 @@ impl Ends {
                 Err(Failure::new(Kind::Internal, text))
             }
         }
+    }
+}
+
+fn clusters(chip: &Chip) -> &[Cluster] {
+    chip.clusters.as_ref().map_or(&[], |clusters| &clusters.all)
+}
+
+/// Packets of so many bytes, one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Packets {
+    pub layout: Layout,
+    pub bytes: u32,
+    pub count: u32,
+}
+
+impl Packets {
+    /// Writes each to a buffer and sends it.
+    pub fn send(self, cpu: &Cpu, out: &mut End<'_>) -> Result<(), Broken> {
+        for number in 0..self.count {
+            let buffer = self.layout.buffers[number as usize % 2];
+            cpu.store_bytes(out.memory, buffer, &contents(number, self.bytes));
+            out.send(buffer, self.bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Receives each; `seen` is called behind it.
+    pub fn receive(
+        self,
+        cpu: &Cpu,
+        back: &mut End<'_>,
+        seen: impl Fn(&Cpu, Layout, u32),
+    ) -> Result<(), Broken> {
+        for number in 0..self.count {
+            back.receive(self.layout.target, self.bytes)?;
+            seen(cpu, self.layout, number);
+        }
+        Ok(())
     }
 }
 

@@ -96,7 +96,10 @@ fn whole(bytes: usize, all: u32) -> Result<u32, Failure> {
 }
 
 /// Measures each of what there is to try by each mechanism.
-fn rows<T: Copy, R>(
+///
+/// # Errors
+/// The first of a row.
+pub(super) fn rows<T: Copy, R>(
     asked: &Asked<'_>,
     trials: &[T],
     row: impl Fn(Mechanism, T) -> Result<R, Failure>,

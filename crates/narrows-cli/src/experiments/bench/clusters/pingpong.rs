@@ -8,7 +8,7 @@ use narrows_sim::cpu::Cpu;
 use narrows_sim::time::Time;
 use serde::Serialize;
 
-use super::ends::{Ends, contents, layout, line};
+use super::ends::{Ends, Packets, layout, line};
 use super::page;
 use crate::base::failure::Failure;
 use crate::base::report::Report;
@@ -85,34 +85,20 @@ fn trip(
     let layout = layout(chip, packet)?;
     let [here, there] = ends.cores;
     let lines = [line(chip, layout, [here, there])?, line(chip, layout, [there, here])?];
-    let send = |cpu: &Cpu, out: &mut End<'_>| {
-        for number in 0..count {
-            let buffer = layout.buffers[number as usize % 2];
-            cpu.store_bytes(out.memory, buffer, &contents(number, packet));
-            out.send(buffer, packet)?;
-        }
-        Ok::<(), Broken>(())
-    };
-    let receive = |cpu: &Cpu, back: &mut End<'_>| {
-        for number in 0..count {
-            back.receive(layout.target, packet)?;
-            seen(cpu, layout, number);
-        }
-        Ok::<(), Broken>(())
-    };
+    let packets = Packets { layout, bytes: packet, count };
     let took = Cell::new(Time::ZERO);
     let caller = |cpu: &Cpu| {
         let (mut out, mut back) = open(cpu, mechanism, lines)?;
         let begun = cpu.time();
-        send(cpu, &mut out)?;
-        receive(cpu, &mut back)?;
+        packets.send(cpu, &mut out)?;
+        packets.receive(cpu, &mut back, &seen)?;
         took.set(cpu.time().since(begun));
         out.settle()
     };
     let callee = |cpu: &Cpu| {
         let (mut out, mut back) = open(cpu, mechanism, [lines[1], lines[0]])?;
-        receive(cpu, &mut back)?;
-        send(cpu, &mut out)?;
+        packets.receive(cpu, &mut back, &seen)?;
+        packets.send(cpu, &mut out)?;
         out.settle()
     };
     let network = ends.run(chip, caller, callee)?;
@@ -192,6 +178,7 @@ fn table(rows: &[Row]) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ends::contents;
     use super::*;
     use crate::base::options::Cores;
     use crate::formats::platform;

@@ -8,7 +8,7 @@ use narrows_sim::cpu::Cpu;
 use narrows_sim::time::Time;
 use serde::Serialize;
 
-use super::ends::{Ends, contents, layout, line};
+use super::ends::{Ends, Packets, layout, line};
 use super::page;
 use crate::base::failure::Failure;
 use crate::base::report::Report;
@@ -99,24 +99,18 @@ fn stream(
     let layout = layout(chip, packet)?;
     let (begun, ended) = (Cell::new(Time::ZERO), Cell::new(Time::ZERO));
     let line = line(chip, layout, ends.cores)?;
+    let packets = Packets { layout, bytes: packet, count };
     let send = |cpu: &Cpu| {
         let mut end = End::new(cpu, mechanism, line).ok_or(Broken::Over)?;
         end.open_sender()?;
         begun.set(cpu.time());
-        for number in 0..count {
-            let buffer = layout.buffers[number as usize % 2];
-            cpu.store_bytes(end.memory, buffer, &contents(number, packet));
-            end.send(buffer, packet)?;
-        }
+        packets.send(cpu, &mut end)?;
         end.settle()
     };
     let receive = |cpu: &Cpu| {
         let mut end = End::new(cpu, mechanism, line).ok_or(Broken::Over)?;
         end.open_receiver()?;
-        for number in 0..count {
-            end.receive(layout.target, packet)?;
-            seen(cpu, layout, number);
-        }
+        packets.receive(cpu, &mut end, &seen)?;
         ended.set(cpu.time());
         Ok(())
     };
@@ -178,6 +172,7 @@ fn table(rows: &[Row]) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ends::contents;
     use super::*;
     use crate::formats::platform;
     use narrows_sim::chip::Partitioning;

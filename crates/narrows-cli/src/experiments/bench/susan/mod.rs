@@ -12,12 +12,11 @@ use serde::Serialize;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine, Root};
-use crate::base::options::Global;
 use crate::base::output;
 use crate::base::page::Page;
-use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, wrap};
+use crate::experiments::bench::clusters;
 use crate::experiments::bench::task::Asked;
 use crate::formats::picture::{self, Picture};
 use crate::formats::platform;
@@ -150,7 +149,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Susan) -> Result<(), Failure> {
     let (machine, results, notes) = match args.place.platform() {
         Some(name) => {
             let chip = platform::load_any(name)?;
-            let results = on_chip(global, args, &job, &chip)?;
+            let results = on_chip(asked, args, &job, &chip)?;
             let notes = compared(&results.rows);
             (sim::machine(&chip), results, notes)
         }
@@ -174,7 +173,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Susan) -> Result<(), Failure> {
     asked.page.write(|| Page::of(&report))
 }
 
-fn on_chip(global: &Global, args: &Susan, job: &Job, chip: &Chip) -> Result<Results, Failure> {
+fn on_chip(asked: &Asked<'_>, args: &Susan, job: &Job, chip: &Chip) -> Result<Results, Failure> {
     let Some(clusters) = &chip.clusters else {
         let text = format!("--on {}: it has no clusters: name bmm-clusters, or host", chip.name);
         return Err(Failure::new(Kind::Usage, text));
@@ -182,13 +181,8 @@ fn on_chip(global: &Global, args: &Susan, job: &Job, chip: &Chip) -> Result<Resu
     let most = u16::try_from(plan::cpus(clusters).len()).unwrap_or(u16::MAX);
     let usual = [1, 2, 4, 8].into_iter().filter(|count| *count <= most).collect();
     let counts = args.counts(usual);
-    let trials: Vec<(Mechanism, u16)> =
-        Mechanism::ALL.iter().flat_map(|one| counts.iter().map(|count| (*one, *count))).collect();
-    let progress = Progress::new(trials.len() as u64, global.json);
     let mut results = Results::new();
-    for (done, (mechanism, cpus)) in (0..).zip(trials) {
-        progress.reach(done);
-        let (row, planes) = row(chip, mechanism, job, cpus)?;
+    for (row, planes) in clusters::rows(asked, &counts, |one, cpus| row(chip, one, job, cpus))? {
         results.add(row, planes)?;
     }
     Ok(results)
