@@ -231,8 +231,12 @@ impl Cpu {
     pub(super) fn run_code(&self, (start, len): (u32, u32)) {
         let Some(line) = self.with(instructions, |cache| cache.shape.line) else { return };
         let memory = self.rates().home;
-        for (at, _) in pieces(start, len as usize, line) {
-            self.bring(instructions, Tag { memory, address: at - at % line });
+        let mut lines = pieces(start, len as usize, line)
+            .map(|(at, _)| Tag { memory, address: at - at % line });
+        while let Some(Some(missing)) =
+            self.with(instructions, |cache| lines.find(|tag| cache.find(*tag).is_none()))
+        {
+            self.bring(instructions, missing);
         }
     }
 }

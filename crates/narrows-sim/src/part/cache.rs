@@ -10,51 +10,67 @@ pub(crate) struct Tag {
     pub address: u32,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 struct Line {
     tag: Option<Tag>,
     dirty: bool,
     /// The higher, the later it was used.
     used: u64,
-    bytes: Vec<u8>,
 }
 
 pub(crate) struct Cache {
     pub shape: chip::Cache,
     lines: Vec<Line>,
+    /// The lines' bytes, one behind the other.
+    bytes: Vec<u8>,
     clock: u64,
+    /// An address names its set by these bits, behind so many that name a byte of a line: both are
+    /// powers of two.
+    mask: u32,
+    shift: u32,
 }
 
 impl Cache {
     pub fn new(shape: chip::Cache) -> Cache {
-        let line = Line { bytes: vec![0; shape.line as usize], ..Line::default() };
-        Cache { shape, lines: vec![line; (shape.size / shape.line) as usize], clock: 0 }
+        let lines = (shape.size / shape.line) as usize;
+        let sets = shape.size / shape.line / shape.ways;
+        debug_assert!(sets.is_power_of_two() && shape.line.is_power_of_two());
+        Cache {
+            shape,
+            lines: vec![Line::default(); lines],
+            bytes: vec![0; shape.size as usize],
+            clock: 0,
+            mask: sets - 1,
+            shift: shape.line.trailing_zeros(),
+        }
     }
 
+    #[inline]
     fn set(&self, tag: Tag) -> std::ops::Range<usize> {
         let ways = self.shape.ways as usize;
-        let sets = (self.lines.len() / ways).max(1);
-        let first = (tag.address / self.shape.line) as usize % sets * ways;
+        let first = (tag.address >> self.shift & self.mask) as usize * ways;
         first..first + ways
     }
 
     /// Where a line is kept, if it is.
+    #[inline]
     pub fn find(&mut self, tag: Tag) -> Option<usize> {
-        let at = self.set(tag).find(|&at| self.lines[at].tag == Some(tag))?;
+        let set = self.set(tag);
+        let first = set.start;
+        let at = first + self.lines[set].iter().position(|line| line.tag == Some(tag))?;
         self.clock += 1;
         self.lines[at].used = self.clock;
         Some(at)
     }
 
     /// Where a line would go: an empty place, or that which was used the longest ago.
+    #[inline]
     pub fn place(&self, tag: Tag) -> usize {
         let set = self.set(tag);
         let first = set.start;
-        let age = |at: &usize| match self.lines[*at].tag {
-            None => 0,
-            Some(_) => self.lines[*at].used + 1,
-        };
-        set.min_by_key(age).unwrap_or(first)
+        let age = |line: &Line| if line.tag.is_some() { line.used + 1 } else { 0 };
+        let ages = self.lines[set].iter().map(age).enumerate();
+        first + ages.min_by_key(|(_, age)| *age).map_or(0, |(at, _)| at)
     }
 
     /// What has to be written back before a place can be used anew.
@@ -64,23 +80,25 @@ impl Cache {
 
     pub fn install(&mut self, at: usize, tag: Tag, bytes: &[u8]) {
         self.clock += 1;
-        let line = &mut self.lines[at];
-        line.tag = Some(tag);
-        line.dirty = false;
-        line.used = self.clock;
-        let len = line.bytes.len().min(bytes.len());
-        line.bytes[..len].copy_from_slice(&bytes[..len]);
+        self.lines[at] = Line { tag: Some(tag), dirty: false, used: self.clock };
+        let kept = self.place_of(at);
+        self.bytes[kept].copy_from_slice(bytes);
+    }
+
+    fn place_of(&self, at: usize) -> std::ops::Range<usize> {
+        let first = at << self.shift;
+        first..first + (1 << self.shift)
     }
 
     pub fn bytes(&self, at: usize) -> &[u8] {
-        &self.lines[at].bytes
+        &self.bytes[self.place_of(at)]
     }
 
     /// Changes bytes of a line, which memory then does not have.
     pub fn write(&mut self, at: usize, offset: usize, bytes: &[u8], dirty: bool) {
-        let line = &mut self.lines[at];
-        line.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
-        line.dirty |= dirty;
+        let first = self.place_of(at).start + offset;
+        self.bytes[first..first + bytes.len()].copy_from_slice(bytes);
+        self.lines[at].dirty |= dirty;
     }
 
     /// Memory has what the line has.

@@ -38,6 +38,8 @@ pub(super) struct Tries<'a> {
     case: &'a Case,
     /// Whole trials.
     made: HashMap<Assignment, Trial>,
+    /// One repeat of each.
+    first: HashMap<Assignment, Trial>,
     /// One repeat of each flow as if it were the only one.
     alone: HashMap<(usize, Strategy), Trial>,
 }
@@ -49,7 +51,15 @@ impl<'a> Tries<'a> {
         machine: &'a Machine,
         case: &'a Case,
     ) -> Tries<'a> {
-        Tries { global, chip, machine, case, made: HashMap::new(), alone: HashMap::new() }
+        Tries {
+            global,
+            chip,
+            machine,
+            case,
+            made: HashMap::new(),
+            first: HashMap::new(),
+            alone: HashMap::new(),
+        }
     }
 
     /// Whole trials of these, in their order.
@@ -96,7 +106,11 @@ impl<'a> Tries<'a> {
     /// The best of these that holds. All are tried once, and what comes near the best by that has
     /// a whole trial.
     pub fn best(&mut self, all: &[Assignment], judge: &Judge) -> Result<Option<Trial>, Failure> {
-        let first = self.try_all(&self.case.workload, all, 1)?;
+        let new: Vec<_> =
+            all.iter().filter(|one| !self.first.contains_key(*one)).cloned().collect();
+        let first = self.try_all(&self.case.workload, &new, 1)?;
+        self.first.extend(first.into_iter().map(|trial| (trial.assignment.clone(), trial)));
+        let first: Vec<Trial> = all.iter().filter_map(|one| self.first.get(one)).cloned().collect();
         let mut holding: Vec<&Trial> = first.iter().filter(|one| judge.holds(one)).collect();
         holding.sort_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
         let far = match judge.least {
