@@ -7,7 +7,7 @@
 #[path = "../../crates/narrows/tests/common/mod.rs"]
 #[allow(missing_docs)]
 mod common;
-#[path = "../../crates/narrows/tests/mqx/net.rs"]
+#[path = "../../crates/narrows/tests/stack/mqx/net.rs"]
 #[allow(missing_docs, dead_code)]
 mod net;
 

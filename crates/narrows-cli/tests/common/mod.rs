@@ -1,6 +1,6 @@
 //! What tests of the command share.
 
-#![allow(dead_code)] // Each test program has what another one needs as well.
+#![allow(dead_code, reason = "each test program has what another one needs as well")]
 
 use std::fs;
 use std::process::{Command, Output};

@@ -17,8 +17,13 @@ const ROLE: &str = "NARROWS_TEST_ROLE";
 const DIRECTORY: &str = "NARROWS_TEST_DIRECTORY";
 const WORDS: &str = "NARROWS_TEST_WORDS";
 
-/// The name of the ignored test that plays the roles of a file.
+/// The ignored test of a module that plays the roles of its peers.
 const PLAYER: &str = "a_peer";
+
+/// A test as `--exact` wants it, by its module as `module_path!` has it.
+pub fn test_of(module: &str, test: &str) -> String {
+    module.split_once("::").map_or(test.into(), |(_, module)| format!("{module}::{test}"))
+}
 
 /// Held by tests that count what the process has, or measure.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -54,19 +59,26 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts the test binary again, to play a role.
-    pub fn start(role: &str, directory: &Path, words: &str) -> Peer {
-        Peer::behind(&[], role, directory, words)
+    /// Starts the test binary again, to play a role of a module.
+    pub fn start(module: &str, role: &str, directory: &Path, words: &str) -> Peer {
+        Peer::behind(&[], module, role, directory, words)
     }
 
     /// As [`Peer::start`], by another program with its arguments.
-    pub fn behind(program: &[&str], role: &str, directory: &Path, words: &str) -> Peer {
+    pub fn behind(
+        program: &[&str],
+        module: &str,
+        role: &str,
+        directory: &Path,
+        words: &str,
+    ) -> Peer {
         let report = directory.join("report");
         std::fs::write(&report, 0_u64.to_le_bytes()).unwrap();
         let this = std::env::current_exe().unwrap();
         let mut line = program.iter().map(Path::new).chain([this.as_path()]);
         let mut command = Command::new(line.next().unwrap());
-        command.args(line).args(["--exact", PLAYER, "--ignored", "--nocapture"]);
+        let player = test_of(module, PLAYER);
+        command.args(line).args(["--exact", &player, "--ignored", "--nocapture"]);
         command.env(ROLE, role).env(DIRECTORY, directory).env(WORDS, words).stdout(Stdio::null());
         let child = command.spawn().unwrap_or_else(|e| panic!("this test needs {program:?}: {e}"));
         Peer { child, report }

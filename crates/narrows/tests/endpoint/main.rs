@@ -1,6 +1,6 @@
 //! What the endpoint promises, two ends in one thread: here over regions on the heap, and the same
-//! files over a simulated chip in `crates/narrows-sim/tests/endpoint`. What that cannot do is in
-//! `lies.rs` and `wire.rs` beside this folder.
+//! files over a simulated chip in `crates/narrows-sim/tests/chips/endpoint`. What that cannot do is
+//! in `lies.rs` and `wire.rs` of `stack`.
 #![cfg(not(loom))]
 
 mod answers;
@@ -18,4 +18,5 @@ mod quick;
 mod room;
 mod several;
 mod switching;
+mod urgent;
 mod walk;

@@ -1,0 +1,20 @@
+//! Simulated chips: what runs when and what it takes, and the stack on them.
+//! `cargo test -p narrows-sim --test chips faults::` runs one theme.
+
+mod calls;
+mod clusters;
+mod common;
+mod conformance;
+mod costs;
+mod deadlock;
+mod endpoint;
+mod ends;
+mod faults;
+mod modes;
+mod platforms;
+mod ports;
+mod rtos;
+mod scheduling;
+mod stamps;
+mod stuck;
+mod upkeep;
