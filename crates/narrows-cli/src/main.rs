@@ -10,6 +10,8 @@ use narrows_cli::base::machine::{Machine, Root};
 use narrows_cli::base::options::Global;
 use narrows_cli::base::output;
 use narrows_cli::base::report::Report;
+use narrows_cli::experiments::bench::susan;
+use narrows_cli::experiments::run::flags::Run;
 use narrows_cli::experiments::{bench, calibrate, mcapi, papers, run, sweep};
 use narrows_cli::flags::{Command, Flags, Inner, Process};
 use narrows_cli::formats::platform;
@@ -79,7 +81,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         carried_by(carrier)?;
     }
     match &flags.command {
-        Command::Run(args) => run::run(&flags.global, args),
+        Command::Run(args) => carry(&flags.global, args),
         Command::Doctor(args) => examine(&flags.global, args),
         Command::Platform { what } => platform::run(&flags.global, what),
         Command::Calibrate(args) => calibrate::run(&flags.global, args),
@@ -93,6 +95,14 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Man(args) => manual::man(args),
         Command::Completions(args) => manual::completions(args),
         Command::Bench(args) => bench::run(&flags.global, args),
+    }
+}
+
+/// Runs a workload: of flows, or of an image that is cut among CPUs.
+fn carry(global: &Global, args: &Run) -> Result<(), Failure> {
+    match susan::file::read(&args.workload)? {
+        Some(file) => susan::file::run(global, args, file),
+        None => run::run(global, args),
     }
 }
 

@@ -6,10 +6,11 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// Where they are in the sources, and what is in each.
-const FILES: [(&str, &[u8]); 8] = [
+const FILES: [(&str, &[u8]); 9] = [
     ("workloads/voice.toml", include_bytes!("../../shipped/workloads/voice.toml")),
     ("workloads/gateway.toml", include_bytes!("../../shipped/workloads/gateway.toml")),
     ("workloads/mixed.toml", include_bytes!("../../shipped/workloads/mixed.toml")),
+    ("workloads/susan.toml", include_bytes!("../../shipped/workloads/susan.toml")),
     ("workloads/speech.wav", include_bytes!("../../shipped/workloads/speech.wav")),
     ("workloads/tasks/sensor.toml", include_bytes!("../../shipped/workloads/tasks/sensor.toml")),
     ("sweeps/chips.toml", include_bytes!("../../shipped/sweeps/chips.toml")),

@@ -143,3 +143,51 @@ fn what_cannot_be_asked_is_a_sentence() {
         assert_eq!(output.status.code(), Some(2), "{flag:?}");
     }
 }
+
+/// The workload that comes with the program.
+fn shipped() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/susan.toml").to_owned()
+}
+
+#[test]
+fn run_cuts_the_image_of_a_workload_file_and_writes_what_was_found() {
+    let place = tempfile::tempdir().unwrap();
+    let image = image(place.path());
+    let file = place.path().join("mine.toml");
+    let text =
+        format!("name = \"mine\"\n[susan]\ncpus = [1, 2]\nfind = \"edges\"\nimage = {image:?}\n");
+    std::fs::write(&file, text).unwrap();
+    for on in ["host", CHIP] {
+        let out = place.path().join(on);
+        let args = ["run", name(&file), "--json", "--on", on, "--out", name(&out)];
+        let report: Value = serde_json::from_str(&stdout(&narrows(&args))).unwrap();
+        assert_eq!(report["command"], "run");
+        let cpus: BTreeSet<u64> = report["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["cpus"].as_u64().unwrap())
+            .collect();
+        assert_eq!(cpus, BTreeSet::from([1, 2]));
+        let bytes = |path: &Path| std::fs::read(path).unwrap();
+        let alone = place.path().join("alone.png");
+        let found = ["--cpus", "1", "--find", "edges", "--image", &image, "--out", name(&alone)];
+        drop(report(&found));
+        assert_eq!(bytes(&out.join("mine.png")), bytes(&alone), "{on}");
+    }
+}
+
+#[test]
+fn what_says_nothing_to_an_image_is_refused_by_name() {
+    for (flags, said) in [
+        (&["--strategy", "copy"][..], "--strategy is for flows"),
+        (&["--duration", "1s"], "--duration is for flows"),
+        (&["--live"], "--live is for flows"),
+        (&["--on", "davinci"], "it has no clusters"),
+    ] {
+        let output = narrows(&[&["run", &shipped()], flags].concat());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {error}");
+        assert!(error.contains(said), "{flags:?}: {error}");
+    }
+}

@@ -23,6 +23,7 @@ Examples:
   narrows run --report run.html
   narrows run workloads/gateway.toml --on davinci --strategy static,auto
   narrows run workloads/gateway.toml --strategy auto --memory 16KiB --live
+  narrows run workloads/susan.toml --out out
 
 A strategy is a driver and what differs from hybrid/external, joined by '/':
   driver:          copy, copy_lazy, copy_batched, single_copy, in_place,
@@ -63,7 +64,7 @@ pub struct Run {
     /// How long each strategy runs, instead of the workload's own duration
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,
-    /// Directory for the audio that comes back; made if it is missing
+    /// Directory for the audio that comes back, or for the image; made if it is missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write the distribution of round trips as HdrHistogram does; with several flows or strategies

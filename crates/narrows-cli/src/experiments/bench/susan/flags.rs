@@ -10,7 +10,7 @@ use crate::rig::susan::Find;
 use crate::rig::susan::mask::THRESHOLD;
 
 /// The most CPUs that can be asked for.
-const MOST: u16 = 256;
+pub(super) const MOST: u16 = 256;
 
 /// Numbers of CPUs: one, or all from one to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

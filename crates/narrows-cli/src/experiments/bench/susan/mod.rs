@@ -2,6 +2,7 @@
 //! clusters by both mechanisms, as S3 did it (section V.A), and between processes of this machine.
 
 mod chip;
+pub mod file;
 pub mod flags;
 mod host;
 mod job;
@@ -140,6 +141,11 @@ impl Results {
 /// # Errors
 /// What is asked for cannot be, the image cannot be read or is too large, or as [`row`].
 pub(super) fn run(asked: &Asked<'_>, args: &Susan) -> Result<(), Failure> {
+    measure(asked, args, "bench susan")
+}
+
+/// Does so for a command of this name.
+fn measure(asked: &Asked<'_>, args: &Susan, command: &str) -> Result<(), Failure> {
     let global = asked.global;
     if let Some(out) = &args.out {
         picture::kind(out)?;
@@ -163,7 +169,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Susan) -> Result<(), Failure> {
     if let (Some(out), Some(planes)) = (&args.out, &results.planes) {
         picture::write(out, &job.shown(planes))?;
     }
-    let mut report = Report::new("bench susan", machine, results.rows);
+    let mut report = Report::new(command, machine, results.rows);
     report.notes = notes;
     if global.json {
         report.print()?;
