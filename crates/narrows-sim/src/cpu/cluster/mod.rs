@@ -3,7 +3,10 @@
 
 mod blocks;
 mod fifo;
+mod frames;
+mod kept;
 mod line;
+mod link;
 mod machine;
 
 pub use crate::part::block_dma::Register as DmaRegister;
@@ -12,6 +15,7 @@ pub use crate::part::fault::{Fault, Noted};
 pub use crate::part::synchroniser::EventRegister;
 pub use crate::part::window::{in_cluster, shared};
 pub(super) use blocks::work;
+pub(super) use link::{Carried, End, entries, holds_frames, side_bytes};
 pub use line::{Line, Mechanism, Side};
 pub(super) use machine::{Clusters, Worker, workers};
 
@@ -20,7 +24,7 @@ use crate::events::state::WokenBy;
 use crate::part::buffer_manager::{Loaded, Stored};
 use crate::part::window::{self, Part};
 use crate::time::Time;
-use machine::Message;
+use machine::{Message, Spot};
 
 /// A fault that a block of a cluster has signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +48,10 @@ impl Cpu {
         let (to, part) = self.reach(own, address, 4)?;
         let memory = self.shared_memory(own).ok_or(Fault::Address)?;
         match part {
-            Part::Shared(offset) if to == own => self.store(memory, offset, word),
+            Part::Shared(offset) if to == own => {
+                self.store(memory, offset, word);
+                self.arrived(own, Spot::Word(offset));
+            }
             Part::Shared(offset) => {
                 self.bus_access(memory);
                 let bytes = word.to_le_bytes().to_vec();
