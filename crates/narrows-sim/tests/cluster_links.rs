@@ -2,14 +2,16 @@
 //! the buffer manager.
 
 use narrows::conformance::{self, Rig, Side};
-use narrows::endpoint::{Address, Limits, LinkError, Node, SendError};
+use narrows::endpoint::{Address, Limits, LinkError, Node};
 use narrows::link::LinkId;
 use narrows::memory::Class;
 use narrows::platform::{HuntError, Lost};
 use narrows::strategy::{Notification, Placement, Strategy, Transfer};
 use narrows_sim::chip::{Chip, Link, Partitioning};
 use narrows_sim::cpu::Cpu;
-use narrows_sim::cpu::cluster::{Access, Fault, Kind, Mechanism, Signalled, Way, in_cluster, shared};
+use narrows_sim::cpu::cluster::{
+    Access, Fault, Kind, Mechanism, Signalled, Way, in_cluster, shared,
+};
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::Time;
 use std::cell::{Cell, RefCell};
@@ -61,6 +63,14 @@ impl Clusters {
         simulation.carry_by(self.mechanism);
         simulation
     }
+}
+
+/// A node that sends from port 0 and receives at port 1.
+fn opened(cpu: &Cpu, name: &str) -> Node<Cpu> {
+    let mut node = named(cpu, name);
+    node.open(0).expect("a free port");
+    node.open(1).expect("a free port");
+    node
 }
 
 fn named(cpu: &Cpu, name: &str) -> Node<Cpu> {
@@ -144,7 +154,11 @@ fn every_driver_passes_between_clusters_and_within_one() {
         for (transfer, notification, cores) in [
             (Transfer::Copy, sleeps, [0, 2]),
             (Transfer::SingleCopy, Notification::Spin, [1, 7]),
-            (Transfer::InPlace, Notification::Hybrid { longest: Duration::from_micros(50) }, [0, 1]),
+            (
+                Transfer::InPlace,
+                Notification::Hybrid { longest: Duration::from_micros(50) },
+                [0, 1],
+            ),
         ] {
             let rig = Clusters::new(chip(), mechanism, cores);
             conformance::run(&rig, strategy(transfer, notification));
@@ -164,6 +178,7 @@ fn every_kind_of_buffer_manager_carries_links() {
         with(|clusters| (clusters.manager.words, clusters.manager.credits) = (128, 100)),
     ];
     for (number, chip) in kinds.into_iter().enumerate() {
+        println!("{number}");
         let rig = Clusters::new(chip, Mechanism::Bmm, [0, 2]);
         conformance::run(&rig, strategy(Transfer::Copy, Notification::Interrupt));
         assert_eq!(*rig.signalled.borrow(), [], "{number}");
@@ -178,21 +193,22 @@ fn linked<'a>(
     found: impl FnOnce(&Cpu, &mut Node<Cpu>) + 'a,
 ) {
     simulation.process(rig.cores[0], "hunter", 1, |cpu| {
-        let mut node = named(&cpu, "hunter");
+        let mut node = opened(&cpu, "hunter");
         let link = node.hunt(&"found".parse().expect("a name"), PATIENCE).expect("a link");
         hunter(&cpu, &mut node, link);
     });
     simulation.process(rig.cores[1], "found", 1, |cpu| {
-        let mut node = named(&cpu, "found");
-        node.open(1).expect("a free port");
+        let mut node = opened(&cpu, "found");
         found(&cpu, &mut node);
     });
 }
 
 #[test]
 fn what_was_sent_before_a_node_ended_or_died_is_received() {
-    for (mechanism, dies) in Mechanism::ALL.into_iter().flat_map(|one| [(one, false), (one, true)]) {
+    for (mechanism, dies) in Mechanism::ALL.into_iter().flat_map(|one| [(one, false), (one, true)])
+    {
         let rig = Clusters::new(chip(), mechanism, [0, 2]);
+        let (came, lost) = (RefCell::new(Vec::new()), Cell::new(None));
         let mut simulation = rig.simulation();
         let hunter = move |_: &Cpu, node: &mut Node<Cpu>, link| {
             for len in [0, 40, 5000, 65536] {
@@ -202,9 +218,14 @@ fn what_was_sent_before_a_node_ended_or_died_is_received() {
                 node.platform_mut().die();
             }
         };
-        let came = RefCell::new(Vec::new());
-        let lost = Cell::new(None);
         linked(&rig, &mut simulation, hunter, |cpu, node| {
+            let (link, _) = loop {
+                if let Some(up) = { node.links().next() } {
+                    break up;
+                }
+                node.wait_any(PATIENCE);
+                node.poll();
+            };
             // It computes while they come.
             cpu.compute(Time::nanos(5_000_000));
             let mut buffer = vec![0; 65536];
@@ -212,10 +233,8 @@ fn what_was_sent_before_a_node_ended_or_died_is_received() {
             while let Ok(received) = node.receive_into(1, &mut buffer, within) {
                 assert!(received.bytes(&buffer).iter().all(|byte| *byte == 7));
                 came.borrow_mut().push(received.len);
-                if let Some((link, _)) = node.links().next() {
-                    lost.set(node.link(link).check().err());
-                }
             }
+            lost.set(node.link(link).check().err());
         });
         simulation.run().unwrap_or_else(|stuck| panic!("{mechanism:?} {dies}: {stuck}"));
         assert_eq!(*came.borrow(), [0, 40, 5000, 65536], "{mechanism:?} {dies}");
@@ -235,7 +254,7 @@ fn a_run_is_the_same_each_time_and_parts_of_ended_links_are_used_again() {
             let found = lives.clone();
             simulation.process(0, "hunter", 1, |cpu| {
                 for life in lives {
-                    let mut node = named(&cpu, "hunter");
+                    let mut node = opened(&cpu, "hunter");
                     let name = format!("found{life}").parse().expect("a name");
                     let link = node.hunt(&name, PATIENCE).expect("a link");
                     let bytes = vec![life as u8; 3000];
@@ -245,8 +264,7 @@ fn a_run_is_the_same_each_time_and_parts_of_ended_links_are_used_again() {
             });
             simulation.process(2, "found", 1, |cpu| {
                 for life in found {
-                    let mut node = named(&cpu, &format!("found{life}"));
-                    node.open(1).expect("a free port");
+                    let mut node = opened(&cpu, &format!("found{life}"));
                     let mut buffer = vec![0; 4000];
                     let received = node.receive_into(1, &mut buffer, PATIENCE).expect("it comes");
                     assert_eq!(received.bytes(&buffer), vec![life as u8; 3000]);
@@ -307,32 +325,48 @@ fn access(way: Way, kind: Kind, end: bool, port: u8, cpu: u8) -> u32 {
 fn what_blocks_signal_ends_the_link_that_it_is_of_on_both_sides() {
     // The hunter sends to port 0 of the other's cluster, and receives from its port 1.
     let cases: [(&str, Wrong, Fault, bool); 4] = [
-        ("another CPU reads the port", |cpu| {
-            cpu.bus_store(access(Way::Read, Kind::Indirect, false, 0, 1), shared(1, 0))?;
-            cpu.bus_store(access(Way::Read, Kind::Indirect, true, 0, 1), 4096)
-        }, Fault::Race, true),
-        ("the CPU has begun another request", |cpu| {
-            cpu.bus_store(access(Way::Write, Kind::Indirect, false, 9, 0), 0)
-        }, Fault::NoEnd, true),
-        ("a port that nobody has set up is read", |cpu| {
-            cpu.bus_load(access(Way::Read, Kind::Direct, true, 9, 1)).map(|_| ())
-        }, Fault::Unconnected, false),
-        ("a port that there is not is read", |cpu| {
-            cpu.bus_load(access(Way::Read, Kind::Direct, true, 200, 1)).map(|_| ())
-        }, Fault::NoPort, false),
+        (
+            "another CPU reads the port",
+            |cpu| {
+                cpu.bus_store(access(Way::Read, Kind::Indirect, false, 0, 1), shared(1, 0))?;
+                cpu.bus_store(access(Way::Read, Kind::Indirect, true, 0, 1), 4096)
+            },
+            Fault::Race,
+            true,
+        ),
+        (
+            "the CPU has begun another request",
+            |cpu| cpu.bus_store(access(Way::Write, Kind::Indirect, false, 9, 0), 0),
+            Fault::NoEnd,
+            true,
+        ),
+        (
+            "a port that nobody has set up is read",
+            |cpu| cpu.bus_load(access(Way::Read, Kind::Direct, true, 9, 1)).map(|_| ()),
+            Fault::Unconnected,
+            false,
+        ),
+        (
+            "a port that there is not is read",
+            |cpu| cpu.bus_load(access(Way::Read, Kind::Direct, true, 200, 1)).map(|_| ()),
+            Fault::NoPort,
+            false,
+        ),
     ];
     for (what, wrong, fault, ends) in cases {
         let rig = Clusters::new(chip(), Mechanism::Bmm, [0, 2]);
-        let mut simulation = rig.simulation();
         let (ready, after) = (Cell::new(false), RefCell::new(Vec::new()));
+        let mut simulation = rig.simulation();
         let talk = |node: &mut Node<Cpu>, link| {
-            let mut sent = node.send(0, Address { link, port: 1 }, &[1; 30], None).err();
+            let _ = node.send(0, Address { link, port: 1 }, &[1; 30], None);
             for _ in 0..50 {
                 node.wait_any(Some(Duration::from_micros(20)));
                 node.poll();
             }
-            sent = node.link(link).check().err().map(|_| SendError::Gone(Lost::Died)).or(sent);
-            after.borrow_mut().push(sent);
+            after.borrow_mut().push(node.link(link).check().err());
+            while after.borrow().len() < 2 {
+                node.wait_any(Some(Duration::from_micros(20)));
+            }
         };
         let hunter = |cpu: &Cpu, node: &mut Node<Cpu>, link| {
             node.send(0, Address { link, port: 1 }, &[1; 30], None).expect("room");
@@ -364,7 +398,7 @@ fn what_blocks_signal_ends_the_link_that_it_is_of_on_both_sides() {
         let noted = signalled.iter().find(|one| one.noted.fault == fault);
         let noted = noted.unwrap_or_else(|| panic!("{what}: {signalled:?}"));
         assert_eq!(noted.cluster, 1, "{what}");
-        let gone = SendError::Gone(Lost::Died);
+        let gone = LinkError::Gone(Lost::Died);
         let expected = if ends { [Some(gone); 2] } else { [None; 2] };
         assert_eq!(*after.borrow(), expected, "{what}: {signalled:?}");
     }

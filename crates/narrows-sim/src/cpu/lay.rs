@@ -87,16 +87,16 @@ impl Registry {
         };
         let (at, carried) = self.lines.iter().enumerate().find_map(|(at, line)| {
             let carried = line.carried.as_ref()?;
-            let held = line.plans.iter().chain(&carried.seen).any(|plan| Rc::strong_count(plan) > 1);
+            let held =
+                line.plans.iter().chain(&carried.seen).any(|plan| Rc::strong_count(plan) > 1);
             let free = !line.open && !held && !unheard.contains(&at);
-            let free = free && fits(carried) && carried.is_drained();
-            // The tables may still wait for credit.
-            let ready = || carried.mechanism == Mechanism::Dma || set_up(machine, &carried.lines);
-            (free && ready()).then(|| (at, carried.clone()))
+            let ready = free && fits(carried) && carried.is_quiet(machine);
+            ready.then(|| (at, carried.clone()))
         })?;
         let line = self.lines.get_mut(at)?;
         line.carried = None;
-        let mut plans = line.plans.clone();
+        let none = || Rc::new(Plan { size: 0, parts: Vec::new() });
+        let mut plans = std::mem::replace(&mut line.plans, [none(), none()]);
         let mut carried = carried.renewed();
         if !seats[0].is_of(carried.lines[0].from) {
             plans.reverse();

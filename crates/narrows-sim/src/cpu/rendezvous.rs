@@ -69,7 +69,13 @@ const NO_MEMORY: i32 = 12;
 
 impl Registry {
     pub fn new(ends: Vec<u32>) -> Registry {
-        Registry { nodes: Vec::new(), lines: Vec::new(), hunts: Vec::new(), ends, ports: Vec::new() }
+        Registry {
+            nodes: Vec::new(),
+            lines: Vec::new(),
+            hunts: Vec::new(),
+            ends,
+            ports: Vec::new(),
+        }
     }
 
     fn find(&self, name: &Name) -> Option<usize> {
@@ -164,7 +170,13 @@ impl Registry {
     }
 
     /// One side ends a link.
-    pub fn end(&mut self, machine: &Machine, (key, side): (usize, usize), reason: Lost, after: Time) {
+    pub fn end(
+        &mut self,
+        machine: &Machine,
+        (key, side): (usize, usize),
+        reason: Lost,
+        after: Time,
+    ) {
         let Some(line) = self.lines.get_mut(key).filter(|line| line.open) else { return };
         line.open = false;
         let other = 1 - side;

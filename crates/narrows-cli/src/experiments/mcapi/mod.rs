@@ -7,6 +7,8 @@
 pub mod flags;
 mod program;
 mod row;
+#[cfg(test)]
+mod tests;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;

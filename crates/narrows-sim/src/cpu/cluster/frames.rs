@@ -37,11 +37,15 @@ const PAYLOAD: u32 = 0x00ff_ffff;
 /// The least that a frame has to have room for.
 const LEAST: u32 = 64;
 
-/// Frames that were sent whole so far, and those of them that were taken: in one direction.
+/// What has passed so far in one direction.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
+    /// Frames that were sent whole.
     pub sent: Cell<u64>,
+    /// Those of them that were taken.
     pub taken: Cell<u64>,
+    /// Bytes that went into the library's FIFO, and that were taken off it; they count round.
+    pub bytes: [Cell<u32>; 2],
 }
 
 /// A medium: one end.
@@ -139,7 +143,7 @@ impl Medium {
 
     /// Whether the peer has sent no frame that was not taken.
     pub fn is_drained(&self) -> bool {
-        let Passed { sent, taken } = &*self.into.passed;
+        let Passed { sent, taken, .. } = &*self.into.passed;
         sent.get() == taken.get()
     }
 
@@ -162,9 +166,7 @@ impl Medium {
         }
         // Credit is taken when a request is served.
         self.settle()?;
-        let Side { cluster, .. } = self.out.line.from;
         let from = self.out.line.from;
-        debug_assert_eq!(cluster, from.cluster);
         self.out.room = match self.mechanism {
             Mechanism::Dma => {
                 let read = self.cpu.bus_load(from.word(POINTER))?.unwrap_or(0);
@@ -220,6 +222,7 @@ impl Medium {
         }
         self.out.passed.sent.set(self.out.passed.sent.get() + 1);
         if self.mechanism == Mechanism::Dma {
+            self.out.passed.bytes[0].set(self.out.gone);
             self.cpu.bus_store(self.out.line.to.word(POINTER), self.out.gone)?;
         }
         Ok(true)
@@ -246,7 +249,7 @@ impl Medium {
         let Some(word) = word else { return Ok(None) };
         let (len, payload) = (word >> 24, word & PAYLOAD);
         if len as usize > LONGEST || len + payload > self.mtu {
-            return Err(Fault::TooLong);
+            return Err(self.cpu.signal(to.cluster, Fault::TooLong));
         }
         let header = [0; LONGEST];
         Ok(Some(Frame { header, len, payload, there: false, read: payload == 0 }))
@@ -324,6 +327,7 @@ impl Medium {
         self.into.passed.taken.set(self.into.passed.taken.get() + 1);
         match self.mechanism {
             Mechanism::Dma => {
+                self.into.passed.bytes[1].set(self.into.gone);
                 self.cpu.bus_store(self.into.line.from.word(POINTER), self.into.gone)
             }
             Mechanism::Bmm => Ok(()),
@@ -357,8 +361,7 @@ impl Frames for Medium {
         }
         let payload = match payload {
             Some((buffer, at, len)) if len > 0 => {
-                let (_, address) =
-                    buffer.find(at, whole(len as u32)).ok_or(NotSent::TooLong)?;
+                let (_, address) = buffer.find(at, whole(len as u32)).ok_or(NotSent::TooLong)?;
                 Some((shared(self.out.line.from.cluster, address), len as u32))
             }
             _ => None,

@@ -1,13 +1,13 @@
 //! Links between nodes of clusters: regions that each node carries itself, over frames, whenever it
 //! waits, rings or looks for news.
 
-use super::frames::{Medium, Passed, SIDE, mtu};
+use super::frames::{Medium, POINTER, Passed, SIDE, mtu};
 use super::kept::Kept;
 use super::machine::Spot;
 use super::{Line, Mechanism, Side};
 use crate::chip::Chip;
 use crate::cpu::region::{Plan, Region};
-use crate::cpu::{Cpu, RegionWords};
+use crate::cpu::{Cpu, Machine, RegionWords};
 use crate::events::state::WokenBy;
 use crate::part::buffer_manager::{Kind, Way};
 use crate::part::window::{self, Part};
@@ -44,9 +44,27 @@ impl Carried {
         Carried { passed: Default::default(), ..self }
     }
 
-    /// Whether every frame that was sent was taken.
-    pub fn is_drained(&self) -> bool {
-        self.passed.iter().all(|passed| passed.sent.get() == passed.taken.get())
+    /// Whether nothing of it is under way any more. What nobody has taken is forgotten then.
+    pub fn is_quiet(&self, machine: &Machine) -> bool {
+        let mut clusters = machine.clusters.borrow_mut();
+        match self.mechanism {
+            Mechanism::Bmm => {
+                let quiet = |line: &Line| clusters.is_quiet(line);
+                let all = self.lines.iter().all(quiet);
+                if all {
+                    self.lines.iter().for_each(|line| clusters.forget(line));
+                }
+                all
+            }
+            Mechanism::Dma => self.lines.iter().zip(&self.passed).all(|(line, passed)| {
+                let pointer = |side: Side| {
+                    let memory = machine.chip.clusters.as_ref()?.all.get(side.cluster)?.memory;
+                    Some(machine.state.borrow().word(memory, side.words + POINTER))
+                };
+                let [written, read] = &passed.bytes;
+                (pointer(line.to), pointer(line.from)) == (Some(written.get()), Some(read.get()))
+            }),
+        }
     }
 }
 
@@ -112,10 +130,10 @@ impl End {
     ) -> Option<End> {
         let kept = |plan: &Rc<Plan>| Kept::new(Region::new(cpu.clone(), Rc::clone(plan)));
         let (own, replica) = (kept(plan), kept(&carried.seen[1 - side]));
-        let lanes: Box<[_]> = lanes(&own, &replica, Cpu::LINE).ok()?.collect::<Result<_, _>>().ok()?;
+        let lanes: Box<[_]> =
+            lanes(&own, &replica, Cpu::LINE).ok()?.collect::<Result<_, _>>().ok()?;
         let regions = (own, replica);
-        let replica =
-            Replica::new(regions, lanes, Cpu::LINE, Pulse::default(), Instant(0)).ok()?;
+        let replica = Replica::new(regions, lanes, Cpu::LINE, Pulse::default(), Instant(0)).ok()?;
         replica.arm_for_entries();
         let lines = (carried.lines[side], carried.lines[1 - side]);
         let passed = [side, 1 - side].map(|side| Rc::clone(&carried.passed[side]));
@@ -252,8 +270,7 @@ impl Cpu {
             end.send();
             // Room comes for what the peer is told meanwhile, too.
             self.carry_all();
-            let parted = end.over
-                || (!end.behind && end.replica.part(&mut end.medium, Instant(0)));
+            let parted = end.over || (!end.behind && end.replica.part(&mut end.medium, Instant(0)));
             parted.then_some(())
         });
         let _ = end.medium.settle();
@@ -386,9 +403,11 @@ impl Cpu {
         if self.machine().clusters.borrow().hears.is_empty() {
             return;
         }
-        let takes = self.chip().clusters.as_ref().map_or(Time::ZERO, |clusters| {
-            clusters.dma.wake.at(self.bus_clock(cluster))
-        });
+        let takes = self
+            .chip()
+            .clusters
+            .as_ref()
+            .map_or(Time::ZERO, |clusters| clusters.dma.wake.at(self.bus_clock(cluster)));
         self.act(|state, _| {
             let mut clusters = self.machine().clusters.borrow_mut();
             let Some((process, wanted)) = clusters.hears.get(&(cluster, spot)).copied() else {

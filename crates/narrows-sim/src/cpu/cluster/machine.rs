@@ -1,6 +1,6 @@
 //! What clusters hold, and the processes that work on it.
 
-use super::Signalled;
+use super::{Line, Side, Signalled};
 use crate::chip::{self, Chip};
 use crate::cpu::{Cpu, Machine};
 use crate::events::state::{Progress, State};
@@ -165,6 +165,22 @@ impl Clusters {
     /// The process of a worker of a cluster.
     pub(super) fn worker(&self, cluster: usize, worker: Worker) -> Option<usize> {
         self.blocks.get(cluster)?.workers.get(&(worker as u8)).copied()
+    }
+
+    /// Whether nothing is under way between the two ports of a line.
+    pub(super) fn is_quiet(&self, line: &Line) -> bool {
+        let manager = |side: Side| self.blocks.get(side.cluster).map(|blocks| &blocks.manager);
+        let (Some(from), Some(to)) = (manager(line.from), manager(line.to)) else { return false };
+        from.accounts(line.from.port, to, line.to.port)
+    }
+
+    /// Empties the entries of the two ports of a line.
+    pub(super) fn forget(&mut self, line: &Line) {
+        for side in [line.from, line.to] {
+            if let Some(blocks) = self.blocks.get_mut(side.cluster) {
+                blocks.manager.forget(side.port);
+            }
+        }
     }
 
     /// Stores a word of an entry of the tables, for nothing. False if it is refused.

@@ -15,8 +15,8 @@ pub use crate::part::fault::{Fault, Noted};
 pub use crate::part::synchroniser::EventRegister;
 pub use crate::part::window::{in_cluster, shared};
 pub(super) use blocks::work;
-pub(super) use link::{Carried, End, entries, holds_frames, side_bytes};
 pub use line::{Line, Mechanism, Side};
+pub(super) use link::{Carried, End, entries, holds_frames, side_bytes};
 pub(super) use machine::{Clusters, Worker, workers};
 
 use super::Cpu;
