@@ -93,6 +93,7 @@ impl Registry {
             let ready = free && fits(carried) && carried.is_quiet(machine);
             ready.then(|| (at, carried.clone()))
         })?;
+        carried.forget(machine);
         let line = self.lines.get_mut(at)?;
         line.carried = None;
         let none = || Rc::new(Plan { size: 0, parts: Vec::new() });
@@ -159,6 +160,15 @@ fn set_up(machine: &Machine, lines: &[Line; 2]) -> bool {
 }
 
 impl Cpu {
+    /// Whether of all links between clusters, once nothing moves, each word of credit is either a
+    /// sender's or that of something in a FIFO.
+    #[must_use]
+    pub fn is_credit_whole(&self) -> bool {
+        let registry = self.machine().registry.borrow();
+        let mut carried = registry.lines.iter().filter_map(|line| line.carried.as_ref());
+        carried.all(|carried| carried.is_quiet(self.machine()))
+    }
+
     /// What carries a link has failed: both sides learn that the other is gone.
     pub(super) fn fail_link(&self, key: u32) {
         let (line, side) = ((key >> 1) as usize, (key & 1) as usize);

@@ -6,6 +6,8 @@
 
 pub mod flags;
 mod program;
+#[cfg(test)]
+mod random;
 mod row;
 #[cfg(test)]
 mod tests;

@@ -44,17 +44,18 @@ impl Carried {
         Carried { passed: Default::default(), ..self }
     }
 
-    /// Whether nothing of it is under way any more. What nobody has taken is forgotten then.
-    pub fn is_quiet(&self, machine: &Machine) -> bool {
+    /// Empties the tables of what nobody has taken.
+    pub fn forget(&self, machine: &Machine) {
         let mut clusters = machine.clusters.borrow_mut();
+        self.lines.iter().for_each(|line| clusters.forget(line));
+    }
+
+    /// Whether nothing of it is under way: all credit and all words are where they can be.
+    pub fn is_quiet(&self, machine: &Machine) -> bool {
         match self.mechanism {
             Mechanism::Bmm => {
-                let quiet = |line: &Line| clusters.is_quiet(line);
-                let all = self.lines.iter().all(quiet);
-                if all {
-                    self.lines.iter().for_each(|line| clusters.forget(line));
-                }
-                all
+                let clusters = machine.clusters.borrow();
+                self.lines.iter().all(|line| clusters.is_quiet(line))
             }
             Mechanism::Dma => self.lines.iter().zip(&self.passed).all(|(line, passed)| {
                 let pointer = |side: Side| {
