@@ -15,6 +15,7 @@
 //! A request to read more than has come would hold up all others of its CPU. So the receiver looks
 //! first whether the whole frame is there.
 
+use super::incoming::In;
 use super::kept::Kept;
 use super::{Fault, Kind, Line, Mechanism, Side, Way, shared};
 use crate::cpu::Cpu;
@@ -27,13 +28,11 @@ use std::rc::Rc;
 /// Where on a side its pointer is that the other side moves; of its words.
 pub(super) const POINTER: u32 = 0;
 /// Where on a side the buffer for headers is.
-const BUFFER: u32 = 64;
+pub(super) const BUFFER: u32 = 64;
 /// Bytes of a side's words and buffer.
 pub(super) const SIDE: u32 = 192;
 /// Bytes of a frame's first word.
-const FIRST: u32 = 4;
-/// The bits of it that say how long the payload is.
-const PAYLOAD: u32 = 0x00ff_ffff;
+pub(super) const FIRST: u32 = 4;
 /// The least that a frame has to have room for.
 const LEAST: u32 = 64;
 
@@ -50,15 +49,15 @@ pub(super) struct Passed {
 
 /// A medium: one end.
 pub(super) struct Medium {
-    cpu: Cpu,
-    mechanism: Mechanism,
+    pub(super) cpu: Cpu,
+    pub(super) mechanism: Mechanism,
     /// Instructions of a send and of a receive.
-    calls: [Cost; 2],
+    pub(super) calls: [Cost; 2],
     /// The shared memory of the own cluster.
-    memory: usize,
-    mtu: u32,
+    pub(super) memory: usize,
+    pub(super) mtu: u32,
     out: Out,
-    into: In,
+    pub(super) into: In,
     /// What a block has signalled: nothing is sent or received any more.
     pub fault: Option<Fault>,
 }
@@ -74,31 +73,8 @@ struct Out {
     busy: bool,
 }
 
-struct In {
-    line: Line,
-    passed: Rc<Passed>,
-    /// Bytes that were taken off the library's FIFO so far; they count round.
-    gone: u32,
-    /// The frame that is being received.
-    frame: Option<Frame>,
-    /// Words that have to come until the CPU is told.
-    wanted: u32,
-}
-
-/// How far a frame has come.
-#[derive(Clone, Copy)]
-struct Frame {
-    header: [u8; LONGEST],
-    len: u32,
-    payload: u32,
-    /// The header is there.
-    there: bool,
-    /// So is the payload, where it belongs.
-    read: bool,
-}
-
 /// Bytes in whole words.
-fn whole(bytes: u32) -> u32 {
+pub(super) fn whole(bytes: u32) -> u32 {
     bytes.next_multiple_of(4)
 }
 
@@ -155,7 +131,7 @@ impl Medium {
         Ok(())
     }
 
-    fn spend(&self, cost: Cost) {
+    pub(super) fn spend(&self, cost: Cost) {
         self.cpu.compute(cost.at(self.cpu.chip().cores[self.cpu.core()].clock));
     }
 
@@ -226,112 +202,6 @@ impl Medium {
             self.cpu.bus_store(self.out.line.to.word(POINTER), self.out.gone)?;
         }
         Ok(true)
-    }
-
-    /// Bytes that have come and were not taken, of the library's FIFO.
-    fn come(&self) -> Result<u32, Fault> {
-        let written = self.cpu.bus_load(self.into.line.to.word(POINTER))?.unwrap_or(0);
-        Ok(written.wrapping_sub(self.into.gone))
-    }
-
-    /// The first word of the next frame, if that has begun to come.
-    fn begin(&mut self) -> Result<Option<Frame>, Fault> {
-        let to = self.into.line.to;
-        let word = match self.mechanism {
-            Mechanism::Dma if self.come()? < FIRST => None,
-            Mechanism::Dma => {
-                let at = to.fifo + self.into.gone % self.into.line.bytes;
-                self.into.gone = self.into.gone.wrapping_add(FIRST);
-                self.cpu.bus_load(shared(to.cluster, at))?
-            }
-            Mechanism::Bmm => self.cpu.bus_load(to.access((Way::Read, Kind::Direct), true))?,
-        };
-        let Some(word) = word else { return Ok(None) };
-        let (len, payload) = (word >> 24, word & PAYLOAD);
-        if len as usize > LONGEST || len + payload > self.mtu {
-            return Err(self.cpu.signal(to.cluster, Fault::TooLong));
-        }
-        let header = [0; LONGEST];
-        Ok(Some(Frame { header, len, payload, there: false, read: payload == 0 }))
-    }
-
-    /// Whether so many bytes have come. If not, the CPU is told when they have.
-    fn has_come(&mut self, bytes: u32) -> Result<bool, Fault> {
-        let to = self.into.line.to;
-        let come = match self.mechanism {
-            Mechanism::Dma => self.come()?,
-            Mechanism::Bmm => {
-                let words = self.cpu.bus_load(to.access((Way::Read, Kind::Setup), true))?;
-                words.unwrap_or(0) * 4
-            }
-        };
-        self.want(if come < bytes { bytes / 4 } else { 1 });
-        Ok(come >= bytes)
-    }
-
-    fn want(&mut self, words: u32) {
-        if std::mem::replace(&mut self.into.wanted, words) != words {
-            self.cpu.tell_of(self.into.line.to, words);
-        }
-    }
-
-    /// Takes bytes off to an address in this cluster.
-    fn take(&mut self, address: u32, bytes: u32) -> Result<(), Fault> {
-        let to = self.into.line.to;
-        match self.mechanism {
-            Mechanism::Dma => {
-                for (at, in_fifo, len) in self.into.line.parts(self.into.gone, bytes) {
-                    self.cpu.move_by_dma(to, shared(to.cluster, in_fifo), address + at, len)?;
-                }
-                self.into.gone = self.into.gone.wrapping_add(bytes);
-                Ok(())
-            }
-            Mechanism::Bmm => {
-                self.cpu.ask_manager(to, (Way::Read, Kind::Indirect), &[address, bytes])?;
-                self.cpu.wait_transfer(to.port)
-            }
-        }
-    }
-
-    /// The next frame, whose header is there.
-    fn receive(&mut self) -> Result<Option<Frame>, Fault> {
-        let mut frame = match self.into.frame {
-            Some(frame) => frame,
-            None => {
-                let Some(frame) = self.begin()? else { return Ok(None) };
-                self.into.frame = Some(frame);
-                frame
-            }
-        };
-        if frame.there {
-            return Ok(Some(frame));
-        }
-        let bytes = whole(frame.len);
-        if !self.has_come(bytes + whole(frame.payload))? {
-            return Ok(None);
-        }
-        let to = self.into.line.to;
-        self.take(to.word(BUFFER), bytes)?;
-        let header = &mut frame.header[..frame.len as usize];
-        self.cpu.load_bytes(self.memory, to.words + BUFFER, header);
-        if is_entry(header) {
-            self.spend(self.calls[1]);
-        }
-        frame.there = true;
-        self.into.frame = Some(frame);
-        Ok(Some(frame))
-    }
-
-    /// Gives the room of what was taken back to the sender, whose business that is over the DMA.
-    fn give_back(&mut self) -> Result<(), Fault> {
-        self.into.passed.taken.set(self.into.passed.taken.get() + 1);
-        match self.mechanism {
-            Mechanism::Dma => {
-                self.into.passed.bytes[1].set(self.into.gone);
-                self.cpu.bus_store(self.into.line.from.word(POINTER), self.into.gone)
-            }
-            Mechanism::Bmm => Ok(()),
-        }
     }
 
     /// Notes a fault: this end is of no more use.

@@ -4,10 +4,12 @@
 mod blocks;
 mod fifo;
 mod frames;
+mod incoming;
 mod kept;
 mod line;
 mod link;
 mod machine;
+mod rest;
 
 pub use crate::part::block_dma::Register as DmaRegister;
 pub use crate::part::buffer_manager::{Access, Endpoint, Kind, Way};
