@@ -262,12 +262,9 @@ fn a_run_is_the_same_each_time_and_parts_of_ended_links_are_used_again() {
 
 #[test]
 fn a_chip_that_has_no_room_for_a_link_says_so() {
-    let hunt = |chip: Chip, mechanism, carried: bool| {
+    let hunt = |chip: Chip, mechanism| {
         let rig = Clusters::new(chip, mechanism, [0, 2]);
-        let mut simulation = Simulation::new(&rig.chip, Settings::default());
-        if carried {
-            simulation.carry_by(mechanism);
-        }
+        let mut simulation = rig.simulation();
         let refused = Cell::new(None);
         simulation.process(0, "hunter", 1, |cpu| {
             let mut node = named(&cpu, "hunter");
@@ -284,17 +281,16 @@ fn a_chip_that_has_no_room_for_a_link_says_so() {
         (refused.get(), faults)
     };
     let refused = Some(LinkError::Hunt(HuntError::System(12)));
-    assert_eq!(hunt(chip(), Mechanism::Bmm, true), (None, vec![]));
-    assert_eq!(hunt(chip(), Mechanism::Bmm, false), (refused, vec![]), "nothing carries it");
+    assert_eq!(hunt(chip(), Mechanism::Bmm), (None, vec![]));
     let few = || with(|clusters| clusters.manager.ports = 1);
-    assert_eq!(hunt(few(), Mechanism::Bmm, true), (refused, vec![Fault::NoPort]));
-    assert_eq!(hunt(few(), Mechanism::Dma, true), (None, vec![]), "its FIFOs need no port");
+    assert_eq!(hunt(few(), Mechanism::Bmm), (refused, vec![Fault::NoPort]));
+    assert_eq!(hunt(few(), Mechanism::Dma), (None, vec![]), "its FIFOs need no port");
     let short = with(|clusters| (clusters.manager.words, clusters.manager.credits) = (32, 32));
-    assert_eq!(hunt(short, Mechanism::Bmm, true), (refused, vec![]), "no frame fits");
+    assert_eq!(hunt(short, Mechanism::Bmm), (refused, vec![]), "no frame fits");
     let mut small = chip();
     let memory = small.clusters.as_ref().expect("it has clusters").all[1].memory;
     small.memories[memory].size = 1 << 20;
-    assert_eq!(hunt(small, Mechanism::Dma, true), (refused, vec![]), "no region fits");
+    assert_eq!(hunt(small, Mechanism::Dma), (refused, vec![]), "no region fits");
 }
 
 /// What somebody else does to a link's port from CPU 1 of the cluster of the node that is found.

@@ -130,7 +130,7 @@ impl Registry {
     /// What a link of two nodes is made of.
     fn made(&mut self, machine: &Machine, nodes: [usize; 2]) -> Option<Made> {
         let layout = layout(machine).ok()?;
-        if machine.chip.clusters.is_some() {
+        if machine.carrier.get().is_some() {
             let (plans, carried) = self.carried(machine, &layout, nodes)?;
             return Some((plans, Some(carried)));
         }

@@ -41,13 +41,12 @@ pub(crate) const STACK: usize = 8 << 20;
 /// number than 0.
 pub fn run(global: &Global, args: &Mcapi) -> Result<(), Failure> {
     let chip = platform::load_any(&args.on)?;
-    // Frames carry the links of clusters.
-    let chip = if chip.clusters.is_some() { chip } else { platform::linked(chip)? };
+    let chip = if is_framed(&chip) { chip } else { platform::linked(chip)? };
     check(&chip, args)?;
-    let mechanisms: Vec<Option<Mechanism>> = match (args.mechanism, &chip.clusters) {
+    let mechanisms: Vec<Option<Mechanism>> = match (args.mechanism, is_framed(&chip)) {
         (Some(one), _) => vec![Some(one)],
-        (None, Some(_)) => Mechanism::ALL.map(Some).to_vec(),
-        (None, None) => vec![None],
+        (None, true) => Mechanism::ALL.map(Some).to_vec(),
+        (None, false) => vec![None],
     };
     let mut all = Vec::new();
     for mechanism in mechanisms {
@@ -77,6 +76,11 @@ pub fn run(global: &Global, args: &Mcapi) -> Result<(), Failure> {
     }
 }
 
+/// Whether frames carry the links of a chip: it has clusters, and no links of the stack.
+fn is_framed(chip: &Chip) -> bool {
+    chip.clusters.is_some() && !chip.is_linked()
+}
+
 /// Sees whether programs can be placed so.
 fn check(chip: &Chip, args: &Mcapi) -> Result<(), Failure> {
     let usage = |text: String| Err(Failure::new(Kind::Usage, text));
@@ -87,7 +91,7 @@ fn check(chip: &Chip, args: &Mcapi) -> Result<(), Failure> {
         return usage(format!("there is no core {core}: {name} has {count}, numbered from 0"));
     }
     let twice = cores.iter().zip(cores.iter().skip(1)).find(|(one, next)| one == next);
-    match (twice, chip.clusters.is_some()) {
+    match (twice, is_framed(chip)) {
         (Some((core, _)), true) => usage(format!(
             "core {core} has two programs: on the clusters of {name} a core runs one, as its \
              events are one program's"

@@ -92,7 +92,7 @@ pub(crate) fn linked(chip: &Chip) -> Option<Chip> {
     let layout = mcapi::layout(Cpu::LINE)?;
     let mut classes = layout.classes().to_vec();
     // Over frames each side has a copy of the other's half as well.
-    let [medium, large, largest] = if chip.clusters.is_some() { FRAMED } else { SHARED };
+    let [medium, large, largest] = if chip.is_linked() { SHARED } else { FRAMED };
     for class in &mut classes {
         class.count = match class.size {
             0..=64 => class.count,
