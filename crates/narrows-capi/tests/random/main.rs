@@ -10,8 +10,8 @@ mod channels;
 mod ground;
 mod messages;
 mod model;
-mod random;
 mod requests;
+mod seeds;
 mod status;
 
 use std::path::Path;
@@ -19,7 +19,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use case::Case;
-use random::{Deeds, Random};
+use seeds::{Deeds, Random};
 
 /// Enough for every end of every operation to be met.
 const FEW: u64 = 60;

@@ -16,10 +16,10 @@ mod ground;
 mod messages;
 #[path = "../../../../../narrows-capi/tests/random/model.rs"]
 mod model;
-#[path = "../../../../../narrows-capi/tests/random/random.rs"]
-mod random;
 #[path = "../../../../../narrows-capi/tests/random/requests.rs"]
 mod requests;
+#[path = "../../../../../narrows-capi/tests/random/seeds.rs"]
+mod seeds;
 #[path = "../../../../../narrows-capi/tests/random/status.rs"]
 mod status;
 
@@ -30,7 +30,7 @@ use narrows_sim::chip::Chip;
 use narrows_sim::cpu::cluster::Mechanism;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::Time;
-use random::{Deeds, Random};
+use seeds::{Deeds, Random};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
