@@ -1,80 +1,13 @@
-//! The functions of `mcapi.h`, as a C program has them, and safe ways to call them.
+//! Safe ways to call the functions of `mcapi.h`.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use narrows_capi as _;
-
+use super::ground::*;
 use super::status::Status;
 
 type Transfer = unsafe extern "C" fn(u32, *mut u32, *mut u32);
-
-// SAFETY: as `mcapi.h` has them; an output of a type that ends in _t is a word, and so is a status.
-unsafe extern "C" {
-    fn mcapi_initialize(
-        domain: u32,
-        node: u32,
-        attributes: *const u32,
-        parameters: *const u32,
-        info: *mut [u32; 9],
-        status: *mut u32,
-    );
-    fn mcapi_finalize(status: *mut u32);
-    fn mcapi_endpoint_create(port: u32, status: *mut u32) -> u32;
-    fn mcapi_endpoint_get_i(d: u32, n: u32, p: u32, out: *mut u32, r: *mut u32, s: *mut u32);
-    fn mcapi_endpoint_release(endpoint: u32, status: *mut u32);
-    fn mcapi_endpoint_delete(endpoint: u32, status: *mut u32);
-    fn mcapi_endpoint_get_attribute(e: u32, n: u32, at: *mut c_void, size: usize, s: *mut u32);
-    fn mcapi_endpoint_set_attribute(e: u32, n: u32, at: *const c_void, size: usize, s: *mut u32);
-    fn mcapi_msg_send(f: u32, t: u32, at: *const c_void, len: usize, priority: u32, s: *mut u32);
-    fn mcapi_msg_send_i(
-        from: u32,
-        to: u32,
-        at: *const c_void,
-        len: usize,
-        priority: u32,
-        request: *mut u32,
-        status: *mut u32,
-    );
-    fn mcapi_msg_recv(e: u32, at: *mut c_void, room: usize, size: *mut usize, s: *mut u32);
-    fn mcapi_msg_recv_i(e: u32, at: *mut c_void, room: usize, request: *mut u32, s: *mut u32);
-    fn mcapi_msg_available(endpoint: u32, status: *mut u32) -> u32;
-    fn mcapi_pktchan_connect_i(from: u32, to: u32, request: *mut u32, status: *mut u32);
-    fn mcapi_sclchan_connect_i(from: u32, to: u32, request: *mut u32, status: *mut u32);
-    fn mcapi_pktchan_send_open_i(handle: *mut u32, e: u32, request: *mut u32, s: *mut u32);
-    fn mcapi_pktchan_recv_open_i(handle: *mut u32, e: u32, request: *mut u32, s: *mut u32);
-    fn mcapi_sclchan_send_open_i(handle: *mut u32, e: u32, request: *mut u32, s: *mut u32);
-    fn mcapi_sclchan_recv_open_i(handle: *mut u32, e: u32, request: *mut u32, s: *mut u32);
-    fn mcapi_pktchan_send_close_i(handle: u32, request: *mut u32, status: *mut u32);
-    fn mcapi_pktchan_recv_close_i(handle: u32, request: *mut u32, status: *mut u32);
-    fn mcapi_sclchan_send_close_i(handle: u32, request: *mut u32, status: *mut u32);
-    fn mcapi_sclchan_recv_close_i(handle: u32, request: *mut u32, status: *mut u32);
-    fn mcapi_pktchan_send(handle: u32, at: *const c_void, size: usize, status: *mut u32);
-    fn mcapi_pktchan_recv(handle: u32, at: *mut *mut c_void, size: *mut usize, status: *mut u32);
-    fn mcapi_pktchan_recv_i(handle: u32, at: *mut *mut c_void, r: *mut u32, status: *mut u32);
-    fn mcapi_pktchan_available(handle: u32, status: *mut u32) -> u32;
-    fn mcapi_pktchan_release(at: *const c_void, status: *mut u32);
-    fn mcapi_sclchan_send_uint8(handle: u32, word: u8, status: *mut u32);
-    fn mcapi_sclchan_send_uint16(handle: u32, word: u16, status: *mut u32);
-    fn mcapi_sclchan_send_uint32(handle: u32, word: u32, status: *mut u32);
-    fn mcapi_sclchan_send_uint64(handle: u32, word: u64, status: *mut u32);
-    fn mcapi_sclchan_recv_uint8(handle: u32, status: *mut u32) -> u8;
-    fn mcapi_sclchan_recv_uint16(handle: u32, status: *mut u32) -> u16;
-    fn mcapi_sclchan_recv_uint32(handle: u32, status: *mut u32) -> u32;
-    fn mcapi_sclchan_recv_uint64(handle: u32, status: *mut u32) -> u64;
-    fn mcapi_sclchan_available(handle: u32, status: *mut u32) -> u32;
-    fn mcapi_test(request: *mut u32, size: *mut usize, status: *mut u32) -> u8;
-    fn mcapi_wait(request: *mut u32, size: *mut usize, timeout: u32, status: *mut u32) -> u8;
-    fn mcapi_wait_any(
-        number: usize,
-        requests: *mut *mut u32,
-        size: *mut usize,
-        timeout: u32,
-        status: *mut u32,
-    ) -> u32;
-    fn mcapi_cancel(request: *mut u32, status: *mut u32);
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -1,9 +1,7 @@
 //! One case: three nodes, each with the thread that made it, and what is done with them.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
-
 use super::calls::{self, Begun};
+use super::ground::{Bound, NODES};
 use super::model::{
     Ended, Endpoint, GET_COUNT, MAX_PAYLOAD_SIZE, MEMORY_TYPE, Model, NUM_RECV_BUFFERS, PRIORITY,
     STATUS, State, TIMEOUT, TYPE, What,
@@ -12,7 +10,6 @@ use super::status::Status;
 use super::{Deeds, Random};
 
 const DOMAIN: u32 = 5;
-pub const NODES: usize = 3;
 /// Ports that are used; one more of each node is there for it to be called at.
 const PORTS: u32 = 4;
 const PUMP: u32 = 99;
@@ -67,36 +64,12 @@ pub const WANTED: &[(&str, Status)] = &[
     ("cancel", Status::RequestInvalid),
 ];
 
-type Task = Box<dyn FnOnce() + Send>;
-
-/// A thread that is bound to a node.
-struct Bound {
-    tasks: Sender<Task>,
-    thread: JoinHandle<()>,
-}
-
-impl Bound {
-    fn new() -> Bound {
-        let (tasks, work): (Sender<Task>, Receiver<Task>) = channel();
-        Bound {
-            tasks,
-            thread: std::thread::spawn(move || work.into_iter().for_each(|task| task())),
-        }
-    }
-
-    /// Makes the node, and the endpoint that it is called at.
-    fn begin(&self, node: usize) {
-        let made = self.call(move || (calls::initialize(DOMAIN, node as u32), calls::create(PUMP)));
-        assert_eq!(made, (Status::Success, (Status::Success, id_of(node, PUMP))));
-        let set = calls::set_attribute(id_of(node, PUMP), TIMEOUT, 1, 4);
-        assert_eq!(set, Status::Success);
-    }
-
-    fn call<T: Send + 'static>(&self, act: impl FnOnce() -> T + Send + 'static) -> T {
-        let (done, result) = channel();
-        self.tasks.send(Box::new(move || drop(done.send(act())))).expect("the thread is there");
-        result.recv().expect("the call returns")
-    }
+/// Makes a thread's node, and the endpoint that it is called at.
+fn begin(thread: &Bound, node: usize) {
+    let made = thread.call(move || (calls::initialize(DOMAIN, node as u32), calls::create(PUMP)));
+    assert_eq!(made, (Status::Success, (Status::Success, id_of(node, PUMP))));
+    let set = calls::set_attribute(id_of(node, PUMP), TIMEOUT, 1, 4);
+    assert_eq!(set, Status::Success);
 }
 
 pub struct Case<'a> {
@@ -117,7 +90,7 @@ pub fn id_of(node: usize, port: u32) -> u32 {
 impl Case<'_> {
     pub fn new(seed: u64, deeds: &mut Deeds) -> Case<'_> {
         let threads: Vec<_> = (0..NODES).map(|_| Bound::new()).collect();
-        threads.iter().enumerate().for_each(|(node, thread)| thread.begin(node));
+        threads.iter().enumerate().for_each(|(node, thread)| begin(thread, node));
         Case { random: Random::new(seed), model: Model::default(), threads, deeds }
     }
 
@@ -147,9 +120,7 @@ impl Case<'_> {
         let Case { model, threads, .. } = self;
         for thread in threads {
             assert_eq!(thread.call(calls::finalize), Status::Success);
-            let Bound { tasks, thread } = thread;
-            drop(tasks);
-            thread.join().expect("it has ended");
+            thread.end();
         }
         // Until now the library may have written to what requests have.
         drop(model);
@@ -294,7 +265,7 @@ impl Case<'_> {
         self.model.finalized(node);
         let status = self.threads[node].call(calls::finalize);
         self.came_to("finalize", &[Status::Success], status);
-        self.threads[node].begin(node);
+        begin(&self.threads[node], node);
         // A node that waits looks whether others are gone; one that only calls does so seldom.
         for _ in 0..2 {
             for node in 0..NODES {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::calls::{self, Kind, Way};
 use super::case::Case;
+use super::ground::SCALARS;
 use super::model::{Channel, End, Ended, Item, State, What};
 use super::status::Status;
 
@@ -325,7 +326,7 @@ impl Case<'_> {
         let (handle, word) = (self.handle(Kind::Scalars, Way::Send), self.random.next());
         let bytes = self.random.pick(&[1, 4, 4, 8, 2]);
         let usable = self.usable(handle, Kind::Scalars, Way::Send);
-        if usable.is_some_and(|at| self.model.channels[at].queue.len() > 40) {
+        if usable.is_some_and(|at| self.model.channels[at].queue.len() > SCALARS) {
             return;
         }
         let status = calls::send_scalar(handle, word, bytes);

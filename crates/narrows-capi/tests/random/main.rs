@@ -7,18 +7,19 @@
 mod calls;
 mod case;
 mod channels;
+mod ground;
 mod messages;
 mod model;
 mod requests;
+mod seeds;
 mod status;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use case::Case;
-use status::Status;
+use seeds::{Deeds, Random};
 
 /// Enough for every end of every operation to be met.
 const FEW: u64 = 60;
@@ -28,33 +29,6 @@ const LIMIT: u64 = 300;
 const INNER: &str = "NARROWS_RANDOM_INNER";
 /// The file in which that process notes the seed of its case.
 const SEED: &str = "seed";
-
-/// How often an operation ended in each way.
-type Deeds = BTreeMap<(&'static str, Status), u64>;
-
-/// Numbers that follow from a seed.
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
-    }
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
-    }
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-    fn one_in(&mut self, count: usize) -> bool {
-        self.below(count) == 0
-    }
-}
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

@@ -2,12 +2,9 @@
 
 use super::calls;
 use super::case::Case;
+use super::ground::{LONG, MANY};
 use super::model::{Ended, Message, State, What, received};
 use super::status::Status;
-
-/// What there may be at a time: far less than there is room for.
-const MANY: usize = 40;
-const LONG: usize = 6;
 
 impl Case<'_> {
     pub fn message(&mut self) {

@@ -2,47 +2,11 @@
 //! describes it (section III): over FIFOs that functions of a library keep in shared memory, with
 //! the DMA, or over the buffer manager.
 
-use narrows_sim::chip::{Calls, Chip, Clusters, Partitioning};
+use narrows_sim::chip::{Calls, Chip, Clusters};
 use narrows_sim::cpu::Cpu;
-use narrows_sim::cpu::cluster::{
-    Access, DmaRegister, Endpoint, Fault, Kind, Way, in_cluster, shared,
-};
+use narrows_sim::cpu::cluster::{Fault, Kind, Way, shared};
+pub(crate) use narrows_sim::cpu::cluster::{Line, Mechanism, Side};
 use narrows_sim::time::{Cost, Time};
-
-/// How packets are moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mechanism {
-    /// By the DMA, through FIFOs of the library.
-    Dma,
-    /// By the buffer manager.
-    Bmm,
-}
-
-impl Mechanism {
-    /// All.
-    pub const ALL: [Mechanism; 2] = [Mechanism::Dma, Mechanism::Bmm];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mechanism::Dma => "dma",
-            Mechanism::Bmm => "bmm",
-        }
-    }
-
-    /// Instructions of a send and of a receive by a core of a chip, one a cycle.
-    pub fn instructions(self, chip: &Chip, core: usize) -> [u64; 2] {
-        let (Some(clusters), Some(core)) = (&chip.clusters, chip.cores.get(core)) else {
-            return [0; 2];
-        };
-        let calls = &clusters.calls;
-        let costs = match self {
-            Mechanism::Dma => [calls.dma_send, calls.dma_receive],
-            Mechanism::Bmm => [calls.bmm_send, calls.bmm_receive],
-        };
-        costs.map(|cost| core.clock.count(cost.at(core.clock)))
-    }
-}
 
 /// Where things are in the shared memory of either side. The first words are of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,33 +17,6 @@ pub(crate) struct Layout {
     pub target: u32,
     /// The FIFO, in the cluster that has it, and its bytes.
     pub fifo: (u32, u32),
-}
-
-/// One side of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Side {
-    /// Its cluster.
-    pub cluster: usize,
-    /// The number of its CPU there.
-    pub cpu: u8,
-    /// Its port in that cluster; its transfers have the same number.
-    pub port: u8,
-    /// Where the connection's words are in that cluster's shared memory.
-    pub words: u32,
-    /// Where the connection's FIFO is there, if it is on this side.
-    pub fifo: u32,
-}
-
-/// A connection, from one CPU to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
-    /// The side that sends.
-    pub from: Side,
-    /// The side that receives.
-    pub to: Side,
-    /// Bytes of its FIFO. The library's is at the receiver, the buffer manager's where the chip's
-    /// partitioning has it.
-    pub bytes: u32,
 }
 
 /// Says that the receiver is ready. In the sender's shared memory, as is the next.
@@ -167,16 +104,10 @@ impl<'a> End<'a> {
 
     /// Sets a sender up and waits until its receiver is ready.
     pub fn open_sender(&self) -> Result<(), Broken> {
-        let Line { from, to, .. } = self.line;
+        let Line { from, .. } = self.line;
         if self.mechanism == Mechanism::Bmm {
-            let (to, credits) = (endpoint(to).word(), self.clusters.manager.credits);
-            let (base, words) = (self.base(), self.line.bytes / 4);
-            let entry = match self.clusters.manager.partitioning {
-                Partitioning::AtReceiver => vec![to, credits],
-                Partitioning::Apart => vec![to, base, words | credits << 16],
-                Partitioning::AtSender => vec![to, base, words],
-            };
-            self.ask(from, (Way::Write, Kind::Setup), &entry)?;
+            let entry = self.line.sender(&self.clusters.manager);
+            self.cpu.ask_manager(from, (Way::Write, Kind::Setup), &entry)?;
         }
         self.changed(from, READY, 0).map(|_| ())
     }
@@ -185,28 +116,10 @@ impl<'a> End<'a> {
     pub fn open_receiver(&self) -> Result<(), Broken> {
         let Line { from, to, .. } = self.line;
         if self.mechanism == Mechanism::Bmm {
-            let (base, words) = (self.base(), self.line.bytes / 4);
-            let sizes = words | self.clusters.manager.threshold << 16;
-            let entry = match self.clusters.manager.partitioning {
-                Partitioning::AtReceiver | Partitioning::Apart => {
-                    vec![endpoint(from).word(), base, sizes]
-                }
-                Partitioning::AtSender => vec![endpoint(from).word(), words],
-            };
-            self.ask(to, (Way::Read, Kind::Setup), &entry)?;
+            let entry = self.line.receiver(&self.clusters.manager);
+            self.cpu.ask_manager(to, (Way::Read, Kind::Setup), &entry)?;
         }
-        Ok(self.cpu.bus_store(word(from, READY), 1)?)
-    }
-
-    /// Where the buffer manager's FIFO begins, in whichever cluster has it.
-    fn base(&self) -> u32 {
-        let side = match self.clusters.manager.partitioning {
-            Partitioning::AtReceiver | Partitioning::Apart => self.line.to,
-            Partitioning::AtSender => self.line.from,
-        };
-        // In the block itself each port has its own.
-        let own = u32::from(side.port) * self.line.bytes;
-        if self.clusters.manager.hardware { own } else { side.fifo }
+        Ok(self.cpu.bus_store(from.word(READY), 1)?)
     }
 
     /// Sends so many bytes from its cluster's shared memory. They may change once the next packet
@@ -218,18 +131,18 @@ impl<'a> End<'a> {
                 self.spend(self.calls().dma_send);
                 let room = fifo - bytes;
                 self.until(from, READ, |read, passed| passed.wrapping_sub(read) <= room)?;
-                for (at, in_fifo, len) in self.parts(bytes) {
+                for (at, in_fifo, len) in self.line.parts(self.passed, bytes) {
                     let place = shared(to.cluster, in_fifo);
-                    self.transfer(from, shared(from.cluster, buffer + at), place, len)?;
+                    self.cpu.move_by_dma(from, shared(from.cluster, buffer + at), place, len)?;
                 }
                 self.passed = self.passed.wrapping_add(bytes);
-                Ok(self.cpu.bus_store(word(to, WRITTEN), self.passed)?)
+                Ok(self.cpu.bus_store(to.word(WRITTEN), self.passed)?)
             }
             Mechanism::Bmm => {
                 self.spend(self.calls().bmm_send);
                 self.settle()?;
                 let words = [shared(from.cluster, buffer), bytes];
-                self.ask(from, (Way::Write, Kind::Indirect), &words)?;
+                self.cpu.ask_manager(from, (Way::Write, Kind::Indirect), &words)?;
                 self.busy = true;
                 Ok(())
             }
@@ -251,49 +164,20 @@ impl<'a> End<'a> {
             Mechanism::Dma => {
                 self.spend(self.calls().dma_receive);
                 self.until(to, WRITTEN, |written, passed| written.wrapping_sub(passed) >= bytes)?;
-                for (at, in_fifo, len) in self.parts(bytes) {
+                for (at, in_fifo, len) in self.line.parts(self.passed, bytes) {
                     let place = shared(to.cluster, target + at);
-                    self.transfer(to, shared(to.cluster, in_fifo), place, len)?;
+                    self.cpu.move_by_dma(to, shared(to.cluster, in_fifo), place, len)?;
                 }
                 self.passed = self.passed.wrapping_add(bytes);
-                Ok(self.cpu.bus_store(word(from, READ), self.passed)?)
+                Ok(self.cpu.bus_store(from.word(READ), self.passed)?)
             }
             Mechanism::Bmm => {
                 self.spend(self.calls().bmm_receive);
                 let words = [shared(to.cluster, target), bytes];
-                self.ask(to, (Way::Read, Kind::Indirect), &words)?;
+                self.cpu.ask_manager(to, (Way::Read, Kind::Indirect), &words)?;
                 Ok(self.cpu.wait_transfer(to.port)?)
             }
         }
-    }
-
-    /// The parts of a packet: where they are in it and in the FIFO, whose end it may go round.
-    fn parts(&self, bytes: u32) -> impl Iterator<Item = (u32, u32, u32)> + use<> {
-        let (base, size) = (self.line.to.fifo, self.line.bytes);
-        let start = self.passed % size;
-        let first = bytes.min(size - start);
-        let parts = [(0, base + start, first), (first, base, bytes - first)];
-        parts.into_iter().filter(|(_, _, len)| *len > 0)
-    }
-
-    /// Has the DMA of this side move bytes and waits until it has.
-    fn transfer(&self, own: Side, from: u32, to: u32, len: u32) -> Result<(), Broken> {
-        let words = [from, to, len, own.port.into()];
-        for (register, value) in DmaRegister::ALL.into_iter().zip(words) {
-            let register = in_cluster(own.cluster, register.address(own.cpu));
-            self.cpu.bus_store(register, value)?;
-        }
-        Ok(self.cpu.wait_transfer(own.port)?)
-    }
-
-    /// Makes a request of this side's buffer manager.
-    fn ask(&self, own: Side, (way, kind): (Way, Kind), words: &[u32]) -> Result<(), Broken> {
-        for (at, word) in words.iter().enumerate() {
-            let end = at + 1 == words.len();
-            let access = Access { way, kind, end, port: own.port, cpu: own.cpu };
-            self.cpu.bus_store(in_cluster(own.cluster, access.address()), *word)?;
-        }
-        Ok(())
     }
 
     /// Looks at this side's copy of the other's pointer until it is as it has to be.
@@ -303,7 +187,7 @@ impl<'a> End<'a> {
         pointer: u32,
         ready: impl Fn(u32, u32) -> bool,
     ) -> Result<(), Broken> {
-        let mut value = self.cpu.bus_load(word(own, pointer))?.unwrap_or(0);
+        let mut value = self.cpu.bus_load(own.word(pointer))?.unwrap_or(0);
         while !ready(value, self.passed) {
             value = self.changed(own, pointer, value)?;
         }
@@ -314,15 +198,4 @@ impl<'a> End<'a> {
     fn changed(&self, own: Side, offset: u32, value: u32) -> Result<u32, Broken> {
         self.cpu.spin(self.memory, own.words + offset, value, Time::NEVER).ok_or(Broken::Over)
     }
-}
-
-/// A side as the other's tables name it.
-fn endpoint(side: Side) -> Endpoint {
-    // A chip has 16 clusters at most.
-    Endpoint { cluster: side.cluster as u16, cpu: side.cpu, port: side.port }
-}
-
-/// The address of one of the connection's words on a side.
-fn word(side: Side, offset: u32) -> u32 {
-    shared(side.cluster, side.words + offset)
 }

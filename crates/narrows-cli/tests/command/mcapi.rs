@@ -201,12 +201,8 @@ int main(int argc, char **argv)
     }
 }
 
-#[test]
-fn a_packet_is_there_until_it_is_released_and_a_peer_that_ends_is_gone() {
-    let programs = Programs::new();
-    programs.program(
-        "packets",
-        r#"
+/// A node that sends two packets and ends, and one that receives them.
+const PACKETS: &str = r#"
 static mcapi_request_t request;
 static size_t size;
 
@@ -261,11 +257,153 @@ int main(int argc, char **argv)
     end();
     return 0;
 }
-"#,
-    );
+"#;
+
+#[test]
+fn a_packet_is_there_until_it_is_released_and_a_peer_that_ends_is_gone() {
+    let programs = Programs::new();
+    programs.program("packets", PACKETS);
     for chip in ["generic-amp", "nios2-dual", "davinci"] {
         programs.printed(&["--on", chip, "0=./packets.so,sends", "1=./packets.so,receives"]);
     }
+}
+
+/// Messages, packets and scalars there and back between two nodes, each of which also sends to
+/// itself.
+const ALL_KINDS: &str = r#"
+static mcapi_request_t request;
+static size_t size;
+
+static void done(void)
+{
+    CHECK(mcapi_wait(&request, &size, MCAPI_TIMEOUT_INFINITE, &status));
+}
+
+int main(int argc, char **argv)
+{
+    static char bytes[20000], back[20000];
+    mcapi_endpoint_t own[3], other[3];
+    mcapi_pktchan_send_hndl_t out;
+    mcapi_pktchan_recv_hndl_t in;
+    mcapi_sclchan_send_hndl_t scalars;
+    mcapi_sclchan_recv_hndl_t incoming;
+    mcapi_node_t node = argc > 1 ? (mcapi_node_t)atoi(argv[1]) : 0, peer = 3 - node;
+    unsigned at, turn;
+    void *packet;
+    begin(node);
+    for (at = 0; at < 3; ++at) {
+        own[at] = mcapi_endpoint_create(at, &status);
+        WELL;
+    }
+    for (at = 0; at < 3; ++at) {
+        other[at] = mcapi_endpoint_get(0, peer, at, MCAPI_TIMEOUT_INFINITE, &status);
+        WELL;
+    }
+    /* From the first node by ports 1, from the second by ports 2. */
+    if (node == 1) {
+        mcapi_pktchan_connect_i(own[1], other[1], &request, &status);
+        done();
+        mcapi_sclchan_connect_i(other[2], own[2], &request, &status);
+        done();
+        mcapi_pktchan_send_open_i(&out, own[1], &request, &status);
+        done();
+        mcapi_sclchan_recv_open_i(&incoming, own[2], &request, &status);
+        done();
+    } else {
+        mcapi_pktchan_recv_open_i(&in, own[1], &request, &status);
+        done();
+        mcapi_sclchan_send_open_i(&scalars, own[2], &request, &status);
+        done();
+    }
+    for (turn = 0; turn < 20; ++turn) {
+        size_t length = turn * 997;
+        memset(bytes, (int)(turn + node), sizeof bytes);
+        mcapi_msg_send(own[0], own[0], bytes, turn, 1, &status);
+        WELL;
+        mcapi_msg_recv(own[0], back, sizeof back, &size, &status);
+        CHECK(status == MCAPI_SUCCESS && size == turn && memcmp(bytes, back, size) == 0);
+        mcapi_msg_send(own[0], other[0], bytes, length, 1, &status);
+        WELL;
+        mcapi_msg_recv(own[0], back, sizeof back, &size, &status);
+        memset(bytes, (int)(turn + peer), sizeof bytes);
+        CHECK(status == MCAPI_SUCCESS && size == length && memcmp(bytes, back, size) == 0);
+        if (node == 1) {
+            memset(bytes, (int)turn, sizeof bytes);
+            mcapi_pktchan_send(out, bytes, length, &status);
+            WELL;
+            CHECK(mcapi_sclchan_recv_uint32(incoming, &status) == length);
+            WELL;
+        } else {
+            mcapi_pktchan_recv(in, &packet, &size, &status);
+            WELL;
+            memset(bytes, (int)turn, sizeof bytes);
+            CHECK(size == length && memcmp(packet, bytes, size) == 0);
+            mcapi_pktchan_release(packet, &status);
+            WELL;
+            mcapi_sclchan_send_uint32(scalars, (mcapi_uint32_t)size, &status);
+            WELL;
+        }
+    }
+    end();
+    return 0;
+}
+"#;
+
+#[test]
+fn the_same_programs_run_between_clusters_over_both_mechanisms() {
+    let programs = Programs::new();
+    programs.program("packets", PACKETS);
+    programs.program("kinds", ALL_KINDS);
+    let places = [
+        ["0=./packets.so,sends", "2=./packets.so,receives"],
+        ["0=./packets.so,sends", "1=./packets.so,receives"],
+        ["7=./kinds.so,1", "2=./kinds.so,2"],
+    ];
+    for placed in places {
+        let run = || {
+            let printed =
+                programs.printed(&[&["--on", "bmm-clusters", "--json"], &placed[..]].concat());
+            let report: Value = serde_json::from_str(&printed).unwrap();
+            report["results"].as_array().unwrap().clone()
+        };
+        let rows = run();
+        assert_eq!(rows, run(), "it is the same each time");
+        assert_eq!(rows.len(), 2 * 3, "no block has signalled anything: {rows:?}");
+        let of = |mechanism: &str, key: &str| -> Vec<f64> {
+            let of = rows.iter().filter(|row| row["mechanism"] == mechanism);
+            of.filter_map(|row| row[key].as_f64()).collect()
+        };
+        for mechanism in ["dma", "bmm"] {
+            assert_eq!(of(mechanism, "returned"), [0.0; 2]);
+        }
+        for key in ["ended_ms", "network_bytes"] {
+            let (dma, bmm) = (of("dma", key), of("bmm", key));
+            assert!(dma.len() == bmm.len() && !dma.is_empty(), "{rows:?}");
+            // Within one cluster nothing goes into the network.
+            let less =
+                dma.iter().zip(&bmm).all(|(dma, bmm)| bmm < dma || (*dma, *bmm) == (0.0, 0.0));
+            assert!(less, "{key}: {dma:?}, {bmm:?}");
+        }
+    }
+    let [one, other] = places[2];
+    let printed = programs.printed(&["--on", "bmm-clusters", "--mechanism", "bmm", one, other]);
+    assert!(printed.starts_with("Over the buffer manager (bmm):"), "{printed}");
+    assert!(!printed.contains("dma"), "{printed}");
+}
+
+#[test]
+fn what_clusters_cannot_run_is_a_sentence_and_a_code() {
+    let programs = Programs::new();
+    programs.program("packets", PACKETS);
+    let receives = "0=./packets.so,receives";
+    let said = programs.fails(&["--on", "bmm-clusters", receives, "0=./packets.so,sends"], 2);
+    assert!(said.contains("core 0 has two programs"), "{said}");
+    let said = programs.fails(&["--on", "nios2-dual", "--mechanism", "dma", receives], 2);
+    assert!(said.contains("nios2-dual has no clusters"), "{said}");
+    let said = programs.fails(&["--on", "bmm-clusters", "--mechanism", "cpu", receives], 2);
+    assert!(said.contains("dma or bmm"), "{said}");
+    let said = programs.fails(&["--on", "bmm-clusters", receives], 10);
+    assert!(said.contains("packets.so waits for"), "{said}");
 }
 
 #[test]

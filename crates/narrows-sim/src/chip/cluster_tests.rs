@@ -167,7 +167,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("bmm_send = 125", "bmm_sent = 125", "unknown key calls.bmm_sent"),
     ("[calls]", "[call]", "unknown key call"),
     (
-        "size = \"256KiB\"",
+        "size = \"4MiB\"",
         "size = \"8MiB\"",
         "cluster.memory is shared0; expected a memory of at most 4MiB",
     ),

@@ -1,10 +1,13 @@
 //! A process on a core of the chip, as the stack sees it: memory, waiting, doorbells, time.
 
 mod access;
+mod bare;
 mod cached;
 mod chain;
 pub mod cluster;
 mod engine;
+
+mod lay;
 mod mutex;
 mod ports;
 mod rates;
@@ -50,6 +53,8 @@ pub(crate) struct Machine {
     /// Whether it matters of any memory what a transfer goes on from.
     streams: bool,
     registry: RefCell<Registry>,
+    /// What carries links between clusters, if anything does.
+    pub carrier: Cell<Option<cluster::Mechanism>>,
     jobs: RefCell<Jobs>,
     ports: RefCell<Ports>,
     clusters: RefCell<Clusters>,
@@ -86,6 +91,7 @@ impl Machine {
             streams: routes.iter().any(Route::streams),
             routes,
             registry: RefCell::new(Registry::new(ends)),
+            carrier: Cell::new(None),
             jobs: RefCell::new(Jobs::new(chip)),
             ports: RefCell::new(Ports::new(chip)),
             clusters: RefCell::new(Clusters::new(chip)),
@@ -133,6 +139,8 @@ struct Shared {
     tracing: Cell<bool>,
     wanted: Cell<fn(Span, Edge) -> bool>,
     stamps: RefCell<Vec<Stamp>>,
+    /// Links that it carries over frames.
+    links: RefCell<Vec<cluster::End>>,
 }
 
 /// A process on a core. A platform of the stack; copies of it are the same process.
@@ -154,6 +162,7 @@ impl Cpu {
             tracing: Cell::new(false),
             wanted: Cell::new(|_, _| true),
             stamps: RefCell::default(),
+            links: RefCell::default(),
         };
         let cpu = Cpu { shared: Rc::new(shared), node: None };
         cpu.set_private(0);
@@ -283,6 +292,10 @@ impl Platform for Cpu {
 
     fn ring(&self, bell: &Bell) {
         self.ring_bell(*bell);
+    }
+
+    fn sends_by_ring(&self, bell: &Bell) -> bool {
+        matches!(bell, Bell::Link(_))
     }
 
     fn now(&self) -> Instant {

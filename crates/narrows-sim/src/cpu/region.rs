@@ -64,6 +64,11 @@ impl Region {
         Region { cpu, plan }
     }
 
+    /// The process whose it is.
+    pub(super) fn cpu(&self) -> &Cpu {
+        &self.cpu
+    }
+
     /// Where a range lies, by the memory's place in the chip and the address in it.
     ///
     /// # Errors

@@ -1,62 +1,81 @@
 //! How nodes of a chip find each other. Nothing here takes time but the news: on a chip it happens
 //! once, when it starts.
 
+use super::bare::Bare;
+use super::cluster::{Carried, End};
 use super::region::{Part, PeerRegion, Plan, Region};
 use super::{Cpu, Machine};
 use crate::time::Time;
 use narrows::link::Name;
 use narrows::memory::{Layout, LayoutError};
-use narrows::platform::{
-    Connected, Event, HuntError, Lost, Memory, OutOfRange, OwnMemory, Platform, Words, WordsMut,
-};
+use narrows::platform::{Connected, Event, HuntError, Lost, Platform};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// A peer's doorbell: the process that it wakes.
+/// A peer's doorbell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bell(pub(super) usize);
+pub enum Bell {
+    /// Wakes a process.
+    Process(usize),
+    /// Has what was published on a link carried, by what the stack calls it.
+    Link(u32),
+}
 
 /// A node of a process. Its links end with it.
 pub struct NodeName {
-    machine: Rc<Machine>,
+    /// The process, without the node.
+    cpu: Cpu,
     number: usize,
 }
 
-enum News {
+pub(super) enum News {
     Connected { key: usize, side: usize },
     Lost { key: usize, side: usize, reason: Lost },
     Refused(Name, HuntError),
 }
 
-struct Entry {
+pub(super) struct Entry {
     name: Name,
-    process: usize,
+    pub process: usize,
     /// Each with when it is heard of.
-    news: VecDeque<(Time, News)>,
+    pub news: VecDeque<(Time, News)>,
     alive: bool,
 }
 
-struct Line {
-    nodes: [usize; 2],
-    plans: [Rc<Plan>; 2],
-    open: bool,
+pub(super) struct Line {
+    pub nodes: [usize; 2],
+    pub plans: [Rc<Plan>; 2],
+    pub open: bool,
+    /// What carries it, if the two have no memory in common.
+    pub carried: Option<Carried>,
 }
 
 /// Which nodes are there, which look for which, and which are linked.
 pub(super) struct Registry {
-    nodes: Vec<Entry>,
-    lines: Vec<Line>,
+    pub nodes: Vec<Entry>,
+    pub lines: Vec<Line>,
     hunts: Vec<(usize, Name)>,
     /// From where each memory is free.
     ends: Vec<u32>,
+    /// Of each cluster, the ports that are used.
+    pub ports: Vec<u32>,
 }
+
+/// What a link is made of: the regions of both sides, and what carries them, if they need it.
+type Made = ([Rc<Plan>; 2], Option<Carried>);
 
 /// The error number for a memory that is used up, as systems have it.
 const NO_MEMORY: i32 = 12;
 
 impl Registry {
     pub fn new(ends: Vec<u32>) -> Registry {
-        Registry { nodes: Vec::new(), lines: Vec::new(), hunts: Vec::new(), ends }
+        Registry {
+            nodes: Vec::new(),
+            lines: Vec::new(),
+            hunts: Vec::new(),
+            ends,
+            ports: Vec::new(),
+        }
     }
 
     fn find(&self, name: &Name) -> Option<usize> {
@@ -64,7 +83,7 @@ impl Registry {
     }
 
     /// Room in a memory for a part of a region.
-    fn take(&mut self, machine: &Machine, memory: usize, len: u32) -> Option<u32> {
+    pub fn take(&mut self, machine: &Machine, memory: usize, len: u32) -> Option<u32> {
         let start = self.ends[memory].checked_next_multiple_of(64)?;
         let end = start.checked_add(len)?;
         (end <= machine.chip.memories[memory].size).then(|| {
@@ -73,7 +92,8 @@ impl Registry {
         })
     }
 
-    fn plan(&mut self, machine: &Machine, layout: &Layout) -> Option<Plan> {
+    /// A region, whose parts lie where the chip's file says, or all in one memory.
+    pub fn plan(&mut self, machine: &Machine, layout: &Layout, one: Option<usize>) -> Option<Plan> {
         let link = &machine.chip.link;
         let blocks = layout.places().next().map_or(layout.size(), |(offset, _)| offset);
         let mut parts = vec![(0, blocks, link.control)];
@@ -82,19 +102,20 @@ impl Registry {
             parts.push((offset, len, link.memory(class.placement)));
         }
         let parts = parts.into_iter().map(|(offset, len, memory)| {
+            let memory = one.unwrap_or(memory);
             Some(Part { offset, len, memory, address: self.take(machine, memory, len)? })
         });
         Some(Plan { size: layout.size(), parts: parts.collect::<Option<_>>()? })
     }
 
     fn connect(&mut self, machine: &Machine, hunter: usize, found: usize) {
-        let Some(plans) = self.plans(machine) else {
+        let Some((plans, carried)) = self.made(machine, [hunter, found]) else {
             let name = self.nodes[found].name;
             let refused = News::Refused(name, HuntError::System(NO_MEMORY));
             return self.tell(machine, hunter, refused, Time::ZERO);
         };
         let key = self.lines.len();
-        self.lines.push(Line { nodes: [hunter, found], plans, open: true });
+        self.lines.push(Line { nodes: [hunter, found], plans, open: true, carried });
         for (side, node) in [hunter, found].into_iter().enumerate() {
             let plan = &mut machine.state.borrow_mut().plan;
             for part in &self.lines[key].plans[side].parts {
@@ -106,20 +127,28 @@ impl Registry {
         }
     }
 
-    fn plans(&mut self, machine: &Machine) -> Option<[Rc<Plan>; 2]> {
+    /// What a link of two nodes is made of.
+    fn made(&mut self, machine: &Machine, nodes: [usize; 2]) -> Option<Made> {
         let layout = layout(machine).ok()?;
-        let key = self.lines.len() as u32;
+        if machine.carrier.get().is_some() {
+            let (plans, carried) = self.carried(machine, &layout, nodes)?;
+            return Some((plans, Some(carried)));
+        }
         let mut make = || {
-            let plan = Rc::new(self.plan(machine, &layout)?);
-            let bare = Bare { machine, plan: &plan };
-            // Rings of several links do not all begin at the same slot.
-            layout.starting_at(key.wrapping_mul(3)).format(&bare).ok()?;
+            let plan = Rc::new(self.plan(machine, &layout, None)?);
+            self.format(machine, &layout, &plan)?;
             Some(plan)
         };
-        Some([make()?, make()?])
+        Some(([make()?, make()?], None))
     }
 
-    fn tell(&mut self, machine: &Machine, node: usize, news: News, after: Time) {
+    pub fn format(&self, machine: &Machine, layout: &Layout, plan: &Plan) -> Option<()> {
+        // Rings of several links do not all begin at the same slot.
+        let start = (self.lines.len() as u32).wrapping_mul(3);
+        layout.starting_at(start).format(&Bare { machine, plan }).ok()
+    }
+
+    pub fn tell(&mut self, machine: &Machine, node: usize, news: News, after: Time) {
         let entry = &mut self.nodes[node];
         let mut state = machine.state.borrow_mut();
         entry.news.push_back((state.now + after, news));
@@ -141,7 +170,13 @@ impl Registry {
     }
 
     /// One side ends a link.
-    fn end(&mut self, machine: &Machine, (key, side): (usize, usize), reason: Lost, after: Time) {
+    pub fn end(
+        &mut self,
+        machine: &Machine,
+        (key, side): (usize, usize),
+        reason: Lost,
+        after: Time,
+    ) {
         let Some(line) = self.lines.get_mut(key).filter(|line| line.open) else { return };
         line.open = false;
         let other = 1 - side;
@@ -189,7 +224,7 @@ impl Cpu {
             registry.connect(&machine, hunter, number);
         }
         drop(registry);
-        let node = Rc::new(NodeName { machine, number });
+        let node = Rc::new(NodeName { cpu: self.bare(), number });
         Cpu { shared: Rc::clone(&self.shared), node: Some(node) }
     }
 
@@ -228,6 +263,7 @@ impl Cpu {
     pub(super) fn next_news(&self) -> Option<Result<Event<Cpu>, (Name, HuntError)>> {
         self.tick();
         let own = self.number()?;
+        self.carry();
         let machine = self.machine();
         let mut registry = machine.registry.borrow_mut();
         let now = self.moment();
@@ -240,18 +276,35 @@ impl Cpu {
         machine.state.borrow_mut().processes[process].news = more;
         Some(match news?.1 {
             News::Refused(name, error) => Err((name, error)),
-            News::Lost { key, side, reason } => Ok(Event::Lost { key: shown(key, side), reason }),
+            News::Lost { key, side, reason } => {
+                drop(registry);
+                let key = shown(key, side);
+                self.settle_link(key);
+                Ok(Event::Lost { key, reason })
+            }
             News::Connected { key, side } => {
                 let line = &registry.lines[key];
+                let (plan, mut seen) = (Rc::clone(&line.plans[side]), &line.plans[1 - side]);
                 let peer = &registry.nodes[line.nodes[1 - side]];
-                Ok(Event::Connected(Connected {
+                let mut bell = Bell::Process(peer.process);
+                let carried = line.carried.clone();
+                if let Some(carried) = &line.carried {
+                    (seen, bell) = (&carried.seen[1 - side], Bell::Link(shown(key, side)));
+                }
+                let connected = Connected {
                     key: shown(key, side),
                     name: peer.name,
                     incarnation: line.nodes[1 - side] as u64,
-                    own: Region::new(self.bare(), Rc::clone(&line.plans[side])),
-                    peer: PeerRegion::new(self.bare(), Rc::clone(&line.plans[1 - side])),
-                    bell: Bell(peer.process),
-                }))
+                    own: Region::new(self.bare(), Rc::clone(&plan)),
+                    peer: PeerRegion::new(self.bare(), Rc::clone(seen)),
+                    bell,
+                };
+                drop(registry);
+                if let Some(carried) = carried {
+                    let link = (connected.key, own);
+                    self.add_link(End::new(&self.bare(), link, side, &plan, &carried)?);
+                }
+                Ok(Event::Connected(connected))
             }
         })
     }
@@ -263,6 +316,7 @@ impl Cpu {
 
     pub(super) fn close_link(&self, shown: u32) {
         self.tick();
+        self.part_link(shown);
         let (key, side) = ((shown >> 1) as usize, (shown & 1) as usize);
         let machine = self.machine();
         let mut registry = machine.registry.borrow_mut();
@@ -272,78 +326,9 @@ impl Cpu {
 
 impl Drop for NodeName {
     fn drop(&mut self) {
-        let mut registry = self.machine.registry.borrow_mut();
-        registry.gone(&self.machine, self.number, Lost::Closed, Time::ZERO);
-    }
-}
-
-/// A region before anything runs in it: reached for nothing.
-struct Bare<'a> {
-    machine: &'a Machine,
-    plan: &'a Plan,
-}
-
-struct BareWords<'a> {
-    machine: &'a Machine,
-    memory: usize,
-    address: usize,
-    count: u32,
-}
-
-impl BareWords<'_> {
-    fn range(&self, index: u32, len: usize) -> std::ops::Range<usize> {
-        let index = index & (self.count - 1);
-        let start = self.address + index as usize * 4;
-        start..start + len.min((self.count - index) as usize * 4)
-    }
-}
-
-impl Words for BareWords<'_> {
-    fn load(&self, index: u32) -> u32 {
-        self.machine.state.borrow().word(self.memory, self.range(index, 4).start as u32)
-    }
-    fn load_acquire(&self, index: u32) -> u32 {
-        self.load(index)
-    }
-    fn read_bytes(&self, index: u32, to: &mut [u8]) {
-        let range = self.range(index, to.len());
-        let len = range.len();
-        to[..len].copy_from_slice(&self.machine.state.borrow().memories[self.memory][range]);
-    }
-}
-
-impl WordsMut for BareWords<'_> {
-    fn store(&self, index: u32, value: u32) {
-        self.write_bytes(index, &value.to_le_bytes());
-    }
-    fn store_release(&self, index: u32, value: u32) {
-        self.store(index, value);
-    }
-    fn write_bytes(&self, index: u32, from: &[u8]) {
-        let range = self.range(index, from.len());
-        let len = range.len();
-        let mut state = self.machine.state.borrow_mut();
-        state.memories[self.memory][range].copy_from_slice(&from[..len]);
-    }
-}
-
-impl<'a> Memory for Bare<'a> {
-    type Words = BareWords<'a>;
-    fn size(&self) -> u32 {
-        self.plan.size
-    }
-    fn words(&self, offset: u32, count: u32) -> Result<BareWords<'a>, OutOfRange> {
-        let found = self.plan.find(offset, u64::from(count) * 4);
-        let (memory, address) = found.ok_or(OutOfRange)?;
-        Ok(BareWords { machine: self.machine, memory, address: address as usize, count })
-    }
-    fn read(&self, _: u32, _: &mut [u8]) -> Result<(), OutOfRange> {
-        Err(OutOfRange)
-    }
-}
-
-impl OwnMemory for Bare<'_> {
-    fn write(&self, _: u32, _: &[u8]) -> Result<(), OutOfRange> {
-        Err(OutOfRange)
+        self.cpu.part_links(self.number);
+        let machine = self.cpu.machine();
+        let mut registry = machine.registry.borrow_mut();
+        registry.gone(machine, self.number, Lost::Closed, Time::ZERO);
     }
 }

@@ -34,6 +34,9 @@ impl Cpu {
         S: Iterator<Item = Watch<'a, RegionWords>> + Clone,
     {
         let end = self.reached(deadline);
+        if self.carries() {
+            return self.wait_carrying(&set, how, end);
+        }
         // No two nodes have a simulated core in common.
         let looks = matches!(how, Wait::Spin | Wait::Yield);
         if looks {
@@ -135,6 +138,9 @@ impl Cpu {
     /// Sleeps for a while: until the next tick behind it, where the core's clock ticks.
     pub fn pause(&self, time: Time) {
         let end = self.moment() + time;
+        if self.carries() {
+            return self.pause_carrying(end);
+        }
         self.alarm(end);
         loop {
             self.act(|state, process| {
@@ -158,7 +164,7 @@ impl Cpu {
     }
 
     /// A timer for a process that looks at the clock as well.
-    fn timer(&self, end: Time) {
+    pub(super) fn timer(&self, end: Time) {
         self.act(|state, process| {
             if end != Time::NEVER && state.now < end {
                 state.set_timer(process, end);
@@ -174,7 +180,7 @@ impl Cpu {
         });
     }
 
-    fn has_news(&self) -> bool {
+    pub(super) fn has_news(&self) -> bool {
         self.machine().state.borrow().processes[self.shared.process].news
     }
 
@@ -207,9 +213,14 @@ impl Cpu {
 
     /// Rings the doorbell of a process.
     pub(super) fn ring_bell(&self, bell: Bell) {
+        let process = match bell {
+            Bell::Process(process) => process,
+            // It rings nobody: the frames themselves do.
+            Bell::Link(key) => return self.push(key),
+        };
         self.compute(self.rates().ring);
         self.act(|state, own| {
-            let core = state.processes[bell.0].core;
+            let core = state.processes[process].core;
             let latency = self.machine().rates.get(core).map_or(Time::ZERO, |core| core.latency);
             state.processes[own].rings += 1;
             let ring = state.plan.ring(own, state.processes[own].rings);
@@ -218,12 +229,12 @@ impl Cpu {
                 Ring::Once => {}
                 Ring::Never => return false,
                 Ring::Late(by) => {
-                    state.ring_later(bell.0, latency + by);
+                    state.ring_later(process, latency + by);
                     return false;
                 }
-                Ring::Twice(by) => state.ring_later(bell.0, latency + by),
+                Ring::Twice(by) => state.ring_later(process, latency + by),
             }
-            let target = &mut state.processes[bell.0];
+            let target = &mut state.processes[process];
             // While the last ring has not been seen to, another adds nothing.
             if !std::mem::replace(&mut target.mailbox, true) {
                 state.interrupt_line(core, BELL, latency);

@@ -1,6 +1,7 @@
 //! Simulations: a chip, and the processes that run on it.
 
 use crate::chip::Chip;
+use crate::cpu::cluster::Mechanism;
 use crate::cpu::{self, Cpu, Machine};
 use crate::events::coroutine::{Code, Door, Frame, NoRoom};
 use crate::events::due::Due;
@@ -56,6 +57,12 @@ impl<'a> Simulation<'a> {
     #[must_use]
     pub fn chip(&self) -> &Chip {
         &self.machine.chip
+    }
+
+    /// Has links between nodes of clusters be carried over frames by a mechanism. Without it nodes
+    /// there have no links.
+    pub fn carry_by(&mut self, mechanism: Mechanism) {
+        self.machine.carrier.set(Some(mechanism));
     }
 
     /// Has an end of a port be interrupted once when something has come to it.

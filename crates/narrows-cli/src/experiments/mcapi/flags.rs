@@ -3,6 +3,7 @@
 use crate::base::offered::{offered, platforms};
 use clap::Args;
 use clap::builder::StringValueParser;
+use narrows_sim::cpu::cluster::Mechanism;
 use std::path::PathBuf;
 
 /// What `mcapi` takes.
@@ -13,6 +14,7 @@ Examples:
       examples/mcapi/pingpong.c -o pingpong.so
   narrows mcapi --on nios2-dual 0=./pingpong.so,ping 1=./pingpong.so,pong
   narrows mcapi --on generic-amp 0=./one.so 1=./other.so --json
+  narrows mcapi --on bmm-clusters 0=./pingpong.so,ping 2=./pingpong.so,pong
 
 Each program is a shared object whose main is called on the core, on a stack of
 8 MiB, with what follows its file as arguments. It has its own copy of the file,
@@ -26,6 +28,9 @@ pub struct Mcapi {
     #[arg(long, value_name = "PLATFORM", hide_possible_values = true,
           value_parser = offered(platforms(), StringValueParser::new()))]
     pub on: String,
+    /// On a chip of clusters, what moves data between them; without it, one after the other
+    #[arg(long, value_name = "MECHANISM", value_parser = mechanism)]
+    pub mechanism: Option<Mechanism>,
 }
 
 /// A program on a core.
@@ -37,6 +42,11 @@ pub struct Placed {
     pub file: PathBuf,
     /// What its main is given behind its name.
     pub arguments: Vec<String>,
+}
+
+fn mechanism(text: &str) -> Result<Mechanism, String> {
+    let named = Mechanism::ALL.into_iter().find(|one| one.name() == text);
+    named.ok_or_else(|| "dma or bmm is wanted".to_owned())
 }
 
 fn place(text: &str) -> Result<Placed, String> {

@@ -38,6 +38,14 @@ impl fmt::Display for Refused {
     }
 }
 
+#[cfg(test)]
+impl Refused {
+    /// The status.
+    pub fn status(self) -> u32 {
+        self.status
+    }
+}
+
 /// A function that begins to connect endpoints.
 type Connect = unsafe extern "C" fn(u32, u32, *mut u32, *mut u32);
 /// A function that begins to open an end.
@@ -164,6 +172,12 @@ impl Calls {
     #[inline(never)]
     pub fn send_message(self, from: u32, to: u32, bytes: &[u8]) -> Outcome<()> {
         call!(self.mcapi_msg_send(from, to, bytes.as_ptr().cast(), bytes.len(), 1))
+    }
+
+    /// How many messages wait at an endpoint.
+    #[cfg(test)]
+    pub fn messages(self, at: u32) -> Outcome<u32> {
+        call!(self.mcapi_msg_available(at))
     }
 
     /// Receives a message: how long it is.

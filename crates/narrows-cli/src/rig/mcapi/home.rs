@@ -15,10 +15,11 @@ use std::sync::OnceLock;
 
 /// Bytes of a line.
 const LINE: usize = Cpu::LINE as usize;
-/// Of each half of a link, fewer than a host has, as memory is scarce: blocks of 8 KiB and of 64
-/// KiB, and slots of the ring of messages and of each channel's.
-const LARGE: u32 = 8;
-const LARGEST: u32 = 2;
+/// Of each half of a link, fewer than a host has, as memory is scarce: blocks of 1 KiB, of 8 KiB and
+/// of 64 KiB, where nodes share memory and where frames carry their links.
+const SHARED: [u32; 3] = [64, 8, 2];
+const FRAMED: [u32; 3] = [16, 4, 1];
+/// Slots of the ring of messages and of each channel's.
 const SLOTS: u32 = 64;
 const CHANNEL_SLOTS: u32 = 16;
 
@@ -90,11 +91,14 @@ pub(crate) fn forget() {
 pub(crate) fn linked(chip: &Chip) -> Option<Chip> {
     let layout = mcapi::layout(Cpu::LINE)?;
     let mut classes = layout.classes().to_vec();
+    // Over frames each side has a copy of the other's half as well.
+    let [medium, large, largest] = if chip.is_linked() { SHARED } else { FRAMED };
     for class in &mut classes {
         class.count = match class.size {
-            0..=1024 => class.count,
-            1025..=8192 => class.count.min(LARGE),
-            _ => class.count.min(LARGEST),
+            0..=64 => class.count,
+            65..=1024 => class.count.min(medium),
+            1025..=8192 => class.count.min(large),
+            _ => class.count.min(largest),
         };
     }
     let link = Link {
@@ -162,6 +166,7 @@ impl Processes for Simulated {
         // Every call for a node asks this first: one that takes no time, made for ever, is then
         // told.
         caller.cpu.compute(Time::ZERO);
+        caller.cpu.carry();
         caller.bound.get()
     }
 

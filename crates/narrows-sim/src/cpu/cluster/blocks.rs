@@ -1,6 +1,6 @@
 //! What the network and the blocks of clusters do, each as a process that takes time.
 
-use super::machine::{Message, Worker, wake};
+use super::machine::{Message, Spot, Worker, wake};
 use crate::chip::{self, Partitioning};
 use crate::cpu::Cpu;
 use crate::events::state::WokenBy;
@@ -50,7 +50,10 @@ fn take_in(cpu: &Cpu, own: usize) -> Option<()> {
     let message = cpu.wait_for_work(own, |blocks| blocks.inbox.pop_front())?;
     let memory = cpu.shared_memory(own)?;
     match message {
-        Message::Write { offset, bytes } => cpu.store_bytes(memory, offset, &bytes),
+        Message::Write { offset, bytes } => {
+            cpu.store_bytes(memory, offset, &bytes);
+            cpu.arrived(own, Spot::Word(offset));
+        }
         Message::Read { offset, len, from, process } => {
             let mut bytes = vec![0; len as usize];
             cpu.load_bytes(memory, offset, &mut bytes);
@@ -70,6 +73,7 @@ fn take_in(cpu: &Cpu, own: usize) -> Option<()> {
                 cpu.write_places(own, &places, &bytes);
                 cpu.with_cluster(own, |blocks| blocks.manager.written(port, words))?;
                 cpu.wake_worker(own, Worker::Reader);
+                cpu.arrived(own, Spot::Port(port));
             }
         }
         Message::Credit { port, words } => {
@@ -78,6 +82,7 @@ fn take_in(cpu: &Cpu, own: usize) -> Option<()> {
             let _ = cpu.with_cluster(own, |blocks| blocks.manager.credit(port, words))?;
             let at_sender = cpu.manager()?.partitioning == Partitioning::AtSender;
             cpu.wake_worker(own, if at_sender { Worker::Reader } else { Worker::Writer });
+            cpu.arrived(own, Spot::Port(port));
         }
         Message::Place { at, bytes } => cpu.write_place(own, at, &bytes),
         Message::Pointer { port, words } => {
@@ -85,6 +90,7 @@ fn take_in(cpu: &Cpu, own: usize) -> Option<()> {
             // What is wrong with it is noted.
             let _ = cpu.with_cluster(own, |blocks| blocks.manager.pointer(port, words))?;
             cpu.wake_worker(own, Worker::Reader);
+            cpu.arrived(own, Spot::Port(port));
         }
         Message::Fetch { port, words, from, process } => {
             let bytes = cpu.serve_words(own, port, words);

@@ -1,6 +1,6 @@
 //! FIFOs of ports, in whichever cluster they are: how words go into them and out of them.
 
-use super::machine::{Message, Worker};
+use super::machine::{Message, Spot, Worker};
 use crate::chip::Partitioning;
 use crate::cpu::Cpu;
 use crate::part::buffer_manager::{Endpoint, Taken, What, Write};
@@ -92,6 +92,7 @@ impl Cpu {
             Some(Ok(places)) => {
                 let bytes = self.read_places(own, &places);
                 self.with_cluster(own, |blocks| blocks.manager.fetched(port, words));
+                self.arrived(own, Spot::Port(port));
                 self.wake_worker(own, Worker::Writer);
                 bytes
             }

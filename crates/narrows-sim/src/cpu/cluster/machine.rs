@@ -1,13 +1,13 @@
 //! What clusters hold, and the processes that work on it.
 
-use super::Signalled;
+use super::{Line, Side, Signalled};
 use crate::chip::{self, Chip};
 use crate::cpu::{Cpu, Machine};
 use crate::events::state::{Progress, State};
 use crate::part::block_dma::BlockDma;
 use crate::part::buffer_manager::{BufferManager, Shape, Way};
 use crate::part::fault::{Fault, Noted};
-use crate::part::noc::{Network, Spot};
+use crate::part::noc::{self, Network};
 use crate::part::synchroniser::Synchroniser;
 use crate::time::Time;
 use std::collections::{HashMap, VecDeque};
@@ -81,7 +81,7 @@ impl Message {
 
 /// The blocks of a cluster.
 pub(in crate::cpu) struct Blocks {
-    pub(super) at: Spot,
+    pub(super) at: noc::Spot,
     pub(super) inbox: VecDeque<Message>,
     pub(super) dma: BlockDma,
     pub(super) events: Synchroniser,
@@ -94,6 +94,24 @@ pub(in crate::cpu) struct Blocks {
     workers: HashMap<u8, usize>,
 }
 
+/// A place of a cluster to which something comes that a process is to hear of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Spot {
+    /// A port of the buffer manager.
+    Port(u8),
+    /// A word of the shared memory.
+    Word(u32),
+}
+
+/// A process that rests until something comes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rest {
+    /// Something has, since it last looked.
+    pub come: bool,
+    /// It rests now.
+    pub rests: bool,
+}
+
 /// All clusters of a chip.
 #[derive(Default)]
 pub(in crate::cpu) struct Clusters {
@@ -102,6 +120,10 @@ pub(in crate::cpu) struct Clusters {
     pub(super) signalled: Vec<Signalled>,
     /// What was read for each process that waits for it.
     pub(super) answers: HashMap<usize, Vec<u8>>,
+    /// Which process hears of what comes to a place of a cluster, of a port from how many words on.
+    pub(super) hears: HashMap<(usize, Spot), (usize, u32)>,
+    /// Processes that have links over frames.
+    pub(super) rests: HashMap<usize, Rest>,
     /// The process of the network.
     carrier: Option<usize>,
 }
@@ -136,13 +158,43 @@ impl Clusters {
     }
 
     /// The cluster at a spot of the mesh.
-    pub(super) fn at(&self, spot: Spot) -> Option<usize> {
+    pub(super) fn at(&self, spot: noc::Spot) -> Option<usize> {
         self.blocks.iter().position(|blocks| blocks.at == spot)
     }
 
     /// The process of a worker of a cluster.
     pub(super) fn worker(&self, cluster: usize, worker: Worker) -> Option<usize> {
         self.blocks.get(cluster)?.workers.get(&(worker as u8)).copied()
+    }
+
+    /// Whether nothing is under way between the two ports of a line.
+    pub(super) fn is_quiet(&self, line: &Line) -> bool {
+        let manager = |side: Side| self.blocks.get(side.cluster).map(|blocks| &blocks.manager);
+        let (Some(from), Some(to)) = (manager(line.from), manager(line.to)) else { return false };
+        from.accounts(line.from.port, to, line.to.port)
+    }
+
+    /// Empties the entries of the two ports of a line.
+    pub(super) fn forget(&mut self, line: &Line) {
+        for side in [line.from, line.to] {
+            if let Some(blocks) = self.blocks.get_mut(side.cluster) {
+                blocks.manager.forget(side.port);
+            }
+        }
+    }
+
+    /// Stores a word of an entry of the tables, for nothing. False if it is refused.
+    pub(in crate::cpu) fn enter(
+        &mut self,
+        cluster: usize,
+        register: u32,
+        word: u32,
+        at: Time,
+    ) -> bool {
+        let blocks = self.blocks.get_mut(cluster);
+        let entered = blocks.is_some_and(|blocks| blocks.manager.store(register, word).is_ok());
+        self.note(cluster, at);
+        entered
     }
 
     /// Notes what the blocks of a cluster have signalled, with the moment.

@@ -3,7 +3,13 @@
 
 mod blocks;
 mod fifo;
+mod frames;
+mod incoming;
+mod kept;
+mod line;
+mod link;
 mod machine;
+mod rest;
 
 pub use crate::part::block_dma::Register as DmaRegister;
 pub use crate::part::buffer_manager::{Access, Endpoint, Kind, Way};
@@ -11,6 +17,8 @@ pub use crate::part::fault::{Fault, Noted};
 pub use crate::part::synchroniser::EventRegister;
 pub use crate::part::window::{in_cluster, shared};
 pub(super) use blocks::work;
+pub use line::{Line, Mechanism, Side};
+pub(super) use link::{Carried, End, entries, holds_frames, side_bytes};
 pub(super) use machine::{Clusters, Worker, workers};
 
 use super::Cpu;
@@ -18,7 +26,7 @@ use crate::events::state::WokenBy;
 use crate::part::buffer_manager::{Loaded, Stored};
 use crate::part::window::{self, Part};
 use crate::time::Time;
-use machine::Message;
+use machine::{Message, Spot};
 
 /// A fault that a block of a cluster has signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +50,10 @@ impl Cpu {
         let (to, part) = self.reach(own, address, 4)?;
         let memory = self.shared_memory(own).ok_or(Fault::Address)?;
         match part {
-            Part::Shared(offset) if to == own => self.store(memory, offset, word),
+            Part::Shared(offset) if to == own => {
+                self.store(memory, offset, word);
+                self.arrived(own, Spot::Word(offset));
+            }
             Part::Shared(offset) => {
                 self.bus_access(memory);
                 let bytes = word.to_le_bytes().to_vec();

@@ -159,6 +159,36 @@ impl BufferManager {
     }
 }
 
+impl BufferManager {
+    /// Whether nothing is under way from a port of this one to a port of another: no request waits
+    /// for either, and all words and all credit are in the tables.
+    pub fn accounts(&self, from: u8, other: &BufferManager, to: u8) -> bool {
+        let used = |manager: &BufferManager, port: u8| {
+            manager.users.get(usize::from(port)).is_some_and(Option::is_some)
+        };
+        if used(self, from) || used(other, to) {
+            return false;
+        }
+        match (entry(&self.ports, from), entry(&other.ports, to)) {
+            (
+                Some(Port::Sender { credits, all, .. }),
+                Some(Port::Receiver { buffer, owed, .. }),
+            ) => credits + buffer.held() + owed == *all && buffer.come() == buffer.held(),
+            (Some(Port::Source { buffer, .. }), Some(Port::Sink { come, .. })) => {
+                buffer.held() == *come
+            }
+            _ => false,
+        }
+    }
+
+    /// Empties the entry of a port: no link has it any more.
+    pub fn forget(&mut self, port: u8) {
+        if let Some(entry) = self.ports.get_mut(usize::from(port)) {
+            *entry = None;
+        }
+    }
+}
+
 #[cfg(test)]
 impl BufferManager {
     /// Of a port that receives: the words for which its sender has no credit, as they are in the

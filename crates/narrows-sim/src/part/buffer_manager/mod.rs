@@ -323,7 +323,7 @@ impl BufferManager {
     }
 
     /// Words that have come to a port.
-    fn come(&self, port: u8) -> u32 {
+    pub fn come(&self, port: u8) -> u32 {
         match self.ports.get(usize::from(port)) {
             Some(Some(Port::Receiver { buffer, .. })) => buffer.come(),
             Some(Some(Port::Sink { come, .. })) => *come,

@@ -34,7 +34,7 @@ impl Buffer {
         self.come
     }
 
-    #[cfg(test)]
+    /// Words that have room in it, on their way to it or out of it too.
     pub fn held(&self) -> u32 {
         self.held
     }

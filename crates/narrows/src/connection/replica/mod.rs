@@ -41,6 +41,13 @@ const RETURNS: u8 = 4;
 const ALIVE: u8 = 5;
 const BYE: u8 = 6;
 
+/// Whether a frame with this header publishes an entry, which is what a send of the node's is: for a
+/// medium that is charged for each.
+#[must_use]
+pub fn is_entry(header: &[u8]) -> bool {
+    header.first() == Some(&ENTRY)
+}
+
 /// When an end that has nothing to say speaks all the same, and how long it waits for the other to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pulse {
