@@ -14,7 +14,9 @@
  *     app: the dsp is gone
  *     app: 5 frames were encoded here
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <narrows.h>
 #include <signal.h>
 #include <stdio.h>

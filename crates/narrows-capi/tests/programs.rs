@@ -1,7 +1,7 @@
-//! The C interfaces from C: each program of `tests/c`, `tests/linx`, `tests/mqx`, `tests/native`, of
-//! the folders of `examples` and of `docs/C.md` is compiled as C11 and linked with the static library, and compiled as C++17 and
-//! linked with the shared one, warnings as errors; and run, in a directory of its own. A program
-//! says itself what is wrong.
+//! The C interfaces from C: each program of `tests/c`, `tests/linx`, `tests/mqx` and
+//! `tests/native`, of the folders of `examples` and of `docs/C.md` is compiled as C11 and linked
+//! with the static library, and compiled as C++17 and linked with the shared one, warnings as
+//! errors; and run, in a directory of its own. A program says itself what is wrong.
 //!
 //! `CASE=name cargo test -p narrows-capi --test programs c11::channels` runs one case of a program.
 

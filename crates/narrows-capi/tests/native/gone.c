@@ -1,12 +1,12 @@
 /* Peers that are killed: during a call, between calls, with memory of theirs in use; and that come
    again. */
-#include <poll.h>
-
 #include "check.h"
+
+#include <poll.h>
 
 enum { PORT = 1 };
 
-/* Never comes back from a call, and says by a message that it is in one. */
+/* Never comes back from a call, and says that it is in one. */
 static int hangs(void *user, const void *request, size_t length, void *response, size_t *room)
 {
     char byte = 'c';
@@ -15,8 +15,9 @@ static int hangs(void *user, const void *request, size_t length, void *response,
     (void)response;
     (void)room;
     CHECK(write(*(int *)user, &byte, 1) == 1);
-    for (;;)
-        pause();
+    while (pause() != 0)
+        continue;
+    return 1;
 }
 
 static int called[2];
