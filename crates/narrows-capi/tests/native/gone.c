@@ -123,11 +123,12 @@ static void looked_at(narrows_node *node)
     WORKS(narrows_part(origin.peer));
 }
 
-/* Many lives of one peer: nothing grows, and each is another. */
+/* Many lives of one peer: each is another, and memory that is out outlives them all. */
 static void again_and_again(narrows_node *node)
 {
     narrows_peer *peer = NULL, *last = NULL;
-    narrows_flow *flow;
+    narrows_flow *flow, *first = NULL;
+    void *memory = NULL;
     char text[8];
     size_t n;
     int i;
@@ -138,12 +139,18 @@ static void again_and_again(narrows_node *node)
         WORKS(narrows_open_flow(peer, "doubles", NULL, 8, SOON, &flow));
         n = sizeof text;
         WORKS(narrows_call(flow, "a", 1, text, &n, SOON));
+        if (i == 0)
+            WORKS(narrows_reserve(first = flow, 1000, &memory, SOON));
         murder(pid);
         while (narrows_check(peer) == NARROWS_OK)
             WORKS(narrows_wait(node, SOON));
-        WORKS(narrows_close_flow(flow));
+        if (i > 0)
+            WORKS(narrows_close_flow(flow));
         last = peer;
     }
+    memset(memory, 1, 1000);
+    WORKS(narrows_cancel(first, memory));
+    WORKS(narrows_close_flow(first));
 }
 
 /* A program's own poll sees the death of a peer. */

@@ -37,6 +37,7 @@ pub unsafe extern "C" fn narrows_send(
 }
 
 /// Sends a message with a priority and a mark.
+#[expect(clippy::too_many_arguments, reason = "as C has them")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_send_marked(
     peer: *mut c_void,
@@ -57,10 +58,12 @@ pub unsafe extern "C" fn narrows_send_marked(
         table::peer(peer as usize, |state, link| {
             let (to, within) = (Address { link, port: to }, within(timeout));
             let message = Message::new(message).priority(priority).tag(tag);
-            Ok(match at_once(within) {
-                true => state.node.try_send(from, to, message)?,
-                false => state.node.send(from, to, message, within)?,
-            })
+            let node = &mut state.node;
+            let sent = match at_once(within) {
+                true => node.try_send(from, to, message),
+                false => node.send(from, to, message, within),
+            };
+            Ok(sent?)
         })
     }))
 }
@@ -79,10 +82,11 @@ pub unsafe extern "C" fn narrows_send_over(
     answer(message.and_then(|message| {
         table::flow(flow as usize, |Over { node, flow, .. }| {
             let within = within(timeout);
-            Ok(match at_once(within) {
-                true => node.flow(flow.id).try_send(from, message)?,
-                false => node.flow(flow.id).send(from, message, within)?,
-            })
+            let sent = match at_once(within) {
+                true => node.flow(flow.id).try_send(from, message),
+                false => node.flow(flow.id).send(from, message, within),
+            };
+            Ok(sent?)
         })
     }))
 }

@@ -47,10 +47,11 @@ pub unsafe extern "C" fn narrows_commit(
         let Over { node, flow, memory: all } = over;
         let within = within(timeout);
         all.spend(memory as usize, flow.id, |reserved| {
-            Ok(match at_once(within) {
-                true => node.flow(flow.id).try_send(from, reserved)?,
-                false => node.flow(flow.id).send(from, reserved, within)?,
-            })
+            let sent = match at_once(within) {
+                true => node.flow(flow.id).try_send(from, reserved),
+                false => node.flow(flow.id).send(from, reserved, within),
+            };
+            Ok(sent?)
         })
     }))
 }
