@@ -1,7 +1,7 @@
-//! The C interface from C: each program of `tests/c`, `tests/linx`, `tests/mqx` and of the folders
-//! of `examples` is compiled as C11 and linked with the static library, and compiled as C++17 and
-//! linked with the shared one, warnings as errors; and run, in a directory of its own. A program
-//! says itself what is wrong.
+//! The C interfaces from C: each program of `tests/c`, `tests/linx`, `tests/mqx` and
+//! `tests/native`, of the folders of `examples` and of `docs/C.md` is compiled as C11 and linked
+//! with the static library, and compiled as C++17 and linked with the shared one, warnings as
+//! errors; and run, in a directory of its own. A program says itself what is wrong.
 //!
 //! `CASE=name cargo test -p narrows-capi --test programs c11::channels` runs one case of a program.
 
@@ -141,6 +141,14 @@ fn mqx_example(name: &str, language: &Language) {
     example(&format!("../mqx/{name}"), language);
 }
 
+fn native_test(name: &str, language: &Language) {
+    test(&format!("../native/{name}"), language);
+}
+
+fn native_example(name: &str, language: &Language) {
+    example(&format!("../native/{name}"), language);
+}
+
 fn linx_attacked(name: &str, language: &Language) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linx").join(name);
     run_beside(&source.with_extension("c"), language, attacker::run);
@@ -215,6 +223,27 @@ in_each_language! {
     mqx_test: pools queues sends processors reborn;
     mqx_beside: mixed;
     mqx_example: hops;
+    native_test: refused started mail gone shared;
+    native_example: offload;
+}
+
+/// The program that a page shows, with what it prints, which the page shows behind it.
+fn page(language: &Language) {
+    let page = include_str!("../../../docs/C.md");
+    let block = |kind: &str| {
+        let (_, rest) = page.split_once(&format!("```{kind}\n")).expect("the page has a block");
+        rest.split_once("```").expect("the block ends").0
+    };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let source = directory.path().join("page.c");
+    std::fs::write(&source, block("c")).expect("the program is written");
+    assert_eq!(run(&source, language), block("text"));
+}
+
+#[test]
+fn the_program_of_the_page_does_what_the_page_says() {
+    page(&C11);
+    page(&CXX17);
 }
 
 #[test]
@@ -222,9 +251,10 @@ fn every_program_is_run() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let words: Vec<_> = ALL.split(|c: char| !c.is_alphanumeric()).collect();
     let mut count = 0;
-    let examples = ["mcapi", "linx", "mqx"].map(|kind| format!("../../examples/{kind}"));
+    let examples = ["mcapi", "linx", "mqx", "native"];
+    let examples = examples.map(|kind| format!("../../examples/{kind}"));
     for directory in
-        ["c", "linx", "mqx"].map(|kind| format!("tests/{kind}")).iter().chain(&examples)
+        ["c", "linx", "mqx", "native"].map(|kind| format!("tests/{kind}")).iter().chain(&examples)
     {
         for file in std::fs::read_dir(own.join(directory)).expect("a directory") {
             let path = file.expect("a file").path();
@@ -235,6 +265,6 @@ fn every_program_is_run() {
             }
         }
     }
-    let kinds = ["", "test", "example", "linx", "mqx", "attacked", "beside", "bridged"];
+    let kinds = ["", "test", "example", "linx", "mqx", "native", "attacked", "beside", "bridged"];
     assert_eq!(count, words.iter().filter(|word| !kinds.contains(word)).count());
 }

@@ -1,6 +1,7 @@
 //! What `all` stands for where a strategy can be named, in workload files and after `--strategy`.
 //! The names themselves are the stack's: [`narrows::strategy`].
 
+pub use narrows::strategy::{DRIVERS, NOTIFICATIONS, PLACEMENTS};
 use narrows::strategy::{Notification, Strategy, StrategyError};
 use std::fmt;
 
@@ -43,13 +44,6 @@ pub fn policies(name: &str) -> Result<Vec<Policy>, StrategyError> {
     }
 }
 
-/// The drivers, as they are named.
-pub const DRIVERS: [&str; 5] = ["copy", "copy_lazy", "single_copy", "in_place", "copy_engine"];
-/// The notifications, as they are named.
-pub const NOTIFICATIONS: [&str; 5] = ["interrupt", "spin", "poll", "hybrid", "coalesced"];
-/// The placements that every link has, as they are named.
-pub const PLACEMENTS: [&str; 2] = ["external", "internal"];
-
 /// The strategies that a name stands for: one, or all of them.
 ///
 /// # Errors
@@ -69,20 +63,8 @@ pub fn expand(name: &str) -> Result<Vec<Strategy>, StrategyError> {
     Ok(all)
 }
 
-/// What other words of strategies there are, without their numbers, and what else stands where a
-/// strategy can.
-const OTHERS: [&str; 10] = [
-    "copy_batched",
-    "region",
-    "ack_interrupt",
-    "ack_lazy",
-    "ack_batched",
-    "granularity",
-    "fragment",
-    "all",
-    "static",
-    "auto",
-];
+/// What else stands where a strategy can.
+const OTHERS: [&str; 3] = ["all", "static", "auto"];
 
 /// The drivers, with the one that differs only in how it acknowledges.
 pub fn drivers() -> Vec<&'static str> {
@@ -96,27 +78,9 @@ pub fn offered(others: &[&'static str]) -> Vec<&'static str> {
     words.chain(["all"]).chain(others.iter().copied()).collect()
 }
 
-/// All of them.
-fn words() -> impl Iterator<Item = &'static str> {
-    DRIVERS.into_iter().chain(NOTIFICATIONS).chain(PLACEMENTS).chain(OTHERS)
-}
-
-/// How alike two words are, from 0 to 1, of which one may be meant by the other.
-const ALIKE: f64 = 0.6;
-
 /// What is wrong with the name of a strategy: the word that is none, and the nearest that is one.
 pub fn explain(name: &str, error: &StrategyError) -> String {
-    let is_none = |word: &&str| word.parse::<Strategy>() == Err(StrategyError::Word);
-    let Some(word) = name.split('/').find(is_none).filter(|_| *error == StrategyError::Word) else {
-        return error.to_string();
-    };
-    let said = word.split('=').next().unwrap_or(word);
-    let alike = |known: &&str| strsim::normalized_damerau_levenshtein(said, known);
-    let nearest = words().max_by(|a, b| alike(a).total_cmp(&alike(b)));
-    match nearest.filter(|nearest| *nearest != said && alike(nearest) >= ALIKE) {
-        Some(nearest) => format!("'{word}' is no word of a strategy; '{nearest}' is"),
-        None => format!("'{word}' is no word of a strategy; {error}"),
-    }
+    narrows::strategy::explain(name, *error, &OTHERS).to_string()
 }
 
 /// Appends those that are not there yet.
@@ -186,10 +150,5 @@ mod tests {
         assert!(explained("quickly").starts_with("'quickly' is no word of a strategy; a strategy"));
         assert_eq!(explained("copy/poll=0s"), StrategyError::Time.to_string());
         assert!(explained("all/spin").starts_with("'all' is no word of a strategy; a strategy"));
-        for word in words().take(16) {
-            let numbers = ["", "=1", "=1ms", "=2:1ms", "=64"];
-            let known = |number: &&str| format!("{word}{number}").parse::<Strategy>().is_ok();
-            assert!(numbers.iter().any(known), "{word}");
-        }
     }
 }

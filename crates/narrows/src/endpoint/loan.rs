@@ -75,6 +75,61 @@ impl<P: Platform> Node<P> {
     }
 }
 
+/// Where payloads are, for this and for libraries that hand out memory.
+impl<P: Platform> Node<P> {
+    /// As [`Loan::bytes`], of a block that was [reserved](super::FlowView::reserve) and is not a
+    /// loan that keeps the node.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, flow: FlowId) -> Result<(), SendError> {
+    /// let mut reserved = node.flow(flow).reserve(8)?;
+    /// // SAFETY: it is of this node.
+    /// if let Some(bytes) = unsafe { node.reserved_bytes(&mut reserved) } {
+    ///     bytes.fill(7);
+    /// }
+    /// node.flow(flow).send(1, &mut reserved, None)?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Safety
+    /// The block was reserved of this node, not of another.
+    pub unsafe fn reserved_bytes(&mut self, reserved: &mut Reserved) -> Option<&mut [u8]> {
+        let shared = &mut self.links.get_mut(reserved.link)?.shared;
+        let (offset, _) = shared.own_block(reserved.block?)?;
+        // SAFETY: the pool, this node's as the caller promises, handed the block out to `reserved`,
+        // which the caller has alone, as it has the node: until the slice ends no one else reads or
+        // writes the block here. The peer reads it only after it was sent.
+        unsafe { shared.own_mut().slice_mut(offset, reserved.len) }
+    }
+
+    /// As [`Held::trusted`], of a message that is not held in a value that keeps the node.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let received = node.receive(1, &Select::default(), None)?;
+    /// // SAFETY: the peer is of this program, and writes to nothing that it has sent.
+    /// let length = unsafe { node.lent_bytes(&received) }.map(<[u8]>::len);
+    /// # let _ = length;
+    /// node.release(received);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn lent_bytes(&self, lent: &Lent) -> Option<&[u8]> {
+        let offset = self.with_taken(lent, |arrived| {
+            let block = arrived.taken.descriptor.block?;
+            Some(arrived.shared.theirs().block(block)?.0)
+        })??;
+        let shared = &self.links.get(lent.from.link)?.shared;
+        // SAFETY: the caller vouches for the peer. The block is not given back while `lent` is
+        // borrowed, as that takes it by value.
+        unsafe { shared.peer().slice(offset, u32::try_from(lent.len).ok()?) }
+    }
+}
+
 impl<P: Platform> Loan<'_, P> {
     /// Bytes of the payload.
     #[must_use]
@@ -101,13 +156,8 @@ impl<P: Platform> Loan<'_, P> {
     /// The payload's bytes, where the platform has them in memory that can be written like any
     /// other; none where it has not, or the link was closed.
     pub fn bytes(&mut self) -> Option<&mut [u8]> {
-        let reserved = self.reserved.as_ref()?;
-        let shared = &mut self.node.links.get_mut(reserved.link)?.shared;
-        let (offset, _) = shared.own_block(reserved.block?)?;
-        // SAFETY: the pool handed the block out to `reserved`, which nothing but this value has,
-        // and this value has the node: until the slice ends no one else reads or writes the block
-        // here. The peer reads it only after it was sent.
-        unsafe { shared.own_mut().slice_mut(offset, reserved.len) }
+        // SAFETY: it was reserved of this node.
+        unsafe { self.node.reserved_bytes(self.reserved.as_mut()?) }
     }
 
     /// Sends the payload from a port, to where the flow leads, and waits until there is room.
@@ -158,15 +208,9 @@ impl<P: Platform> Held<'_, P> {
     /// of this library keeps to it; another process of the same user need not be one.
     #[must_use]
     pub unsafe fn trusted(&self) -> Option<&[u8]> {
-        let lent = self.lent.as_ref()?;
-        let (link, offset) = self.node.with_taken(lent, |arrived| {
-            let block = arrived.taken.descriptor.block?;
-            Some((lent.from.link, arrived.shared.theirs().block(block)?.0))
-        })??;
-        let shared = &self.node.links.get(link)?.shared;
-        // SAFETY: the caller vouches for the peer. The block is not given back while `self` is
+        // SAFETY: as was promised of this function. The block is not given back while `self` is
         // borrowed, as that takes it by value.
-        unsafe { shared.peer().slice(offset, u32::try_from(lent.len).ok()?) }
+        unsafe { self.node.lent_bytes(self.lent.as_ref()?) }
     }
 }
 

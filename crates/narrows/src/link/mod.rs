@@ -134,9 +134,11 @@ impl<P: Platform> Link<P> {
         untaken == 0 && self.shared.pool().layout().channels() == 0
     }
 
-    /// Whether it has ended and left nothing that waits to be received.
+    /// Whether it has ended and left nothing that waits to be received, and the application has
+    /// none of its blocks: it may be writing there.
     pub(crate) fn is_over(&self) -> bool {
-        self.lost.is_some() && self.told && self.inbox.is_empty() && !self.shared.keeps_channels()
+        let nothing = self.inbox.is_empty() && self.shared.pool().held() == 0;
+        self.lost.is_some() && self.told && nothing && !self.shared.keeps_channels()
     }
 }
 

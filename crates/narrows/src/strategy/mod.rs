@@ -5,7 +5,10 @@
 //! drivers that copy are named together with their acknowledgement: `copy` (by interrupt),
 //! `copy_lazy`, `copy_batched`.
 
+mod nearest;
 mod text;
+
+pub use nearest::{DRIVERS, Explained, NOTIFICATIONS, PLACEMENTS, explain};
 
 use core::fmt;
 use core::time::Duration;

@@ -1,0 +1,159 @@
+//! The functions of `narrows.h`. What they do is there, and in `docs/C.md`.
+//!
+//! # Safety
+//!
+//! Of every function here: a pointer that is no handle is null or valid for what the function does
+//! with it while the call lasts, and memory that it writes to is nobody else's meanwhile. A handle,
+//! and memory that the library has handed out, is never looked through: it is looked up.
+#![allow(unsafe_code, clippy::missing_safety_doc)]
+
+mod call;
+mod flow;
+mod message;
+mod node;
+mod own;
+mod peer;
+mod serve;
+
+pub use call::*;
+pub use flow::*;
+pub use message::*;
+pub use node::*;
+pub use own::*;
+pub use peer::*;
+pub use serve::*;
+
+pub use super::served::Body;
+pub use super::spans::{Phases, Times};
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use super::code::{self, Code, Fault, Outcome};
+
+/// A place for a result.
+struct Out<T>(NonNull<T>);
+
+impl<T> Out<T> {
+    /// # Safety
+    /// See the module page.
+    unsafe fn new(to: *mut T) -> Outcome<Out<T>> {
+        NonNull::new(to).map(Out).ok_or(Code::Argument.into())
+    }
+
+    fn put(&self, value: T) {
+        // SAFETY: valid for writes, as was promised to `new`; C may not have aligned it.
+        unsafe { self.0.write_unaligned(value) }
+    }
+}
+
+/// A length of C's: the room before, and what there is after.
+struct Length(NonNull<usize>);
+
+impl Length {
+    /// # Safety
+    /// See the module page.
+    unsafe fn new(at: *mut usize) -> Outcome<Length> {
+        NonNull::new(at).map(Length).ok_or(Code::Argument.into())
+    }
+
+    fn get(&self) -> usize {
+        // SAFETY: valid for reads, as was promised to `new`.
+        unsafe { self.0.read_unaligned() }
+    }
+
+    fn put(&self, len: usize) {
+        // SAFETY: valid for writes, as was promised to `new`.
+        unsafe { self.0.write_unaligned(len) }
+    }
+
+    /// What a buffer of so much room is too short for.
+    fn short(&self, needed: usize) -> Outcome {
+        let room = self.get();
+        self.put(needed);
+        let text = format_args!(
+            "the buffer has {room} bytes and {needed} are needed: try again with more"
+        );
+        Err(Fault::said(Code::Short, text))
+    }
+}
+
+/// Bytes of C's.
+///
+/// # Safety
+/// See the module page.
+unsafe fn bytes<'a>(from: *const c_void, len: usize) -> Outcome<&'a [u8]> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if from.is_null() || isize::try_from(len).is_err() {
+        return Err(Code::Argument.into());
+    }
+    // SAFETY: valid for reads of that many bytes, as was promised, and no more than there can be.
+    Ok(unsafe { std::slice::from_raw_parts(from.cast(), len) })
+}
+
+/// Room of C's.
+///
+/// # Safety
+/// See the module page.
+unsafe fn room<'a>(to: *mut c_void, len: usize) -> Outcome<&'a mut [u8]> {
+    if len == 0 {
+        return Ok(&mut []);
+    }
+    if to.is_null() || isize::try_from(len).is_err() {
+        return Err(Code::Argument.into());
+    }
+    // SAFETY: nobody else's memory of that many bytes, as was promised, and no more than there can
+    // be.
+    Ok(unsafe { std::slice::from_raw_parts_mut(to.cast(), len) })
+}
+
+/// A string of C's, none if null. What is no text is `wrong`.
+///
+/// # Safety
+/// See the module page: null, or ended by a zero.
+unsafe fn text<'a>(from: *const c_char, wrong: Code) -> Outcome<Option<&'a str>> {
+    if from.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as was promised.
+    let text = unsafe { CStr::from_ptr(from) };
+    let said = |_| Fault::said(wrong, format_args!("'{}' is no UTF-8", text.to_string_lossy()));
+    text.to_str().map(Some).map_err(said)
+}
+
+/// A string of C's that has to be there.
+///
+/// # Safety
+/// As for [`text`].
+unsafe fn name<'a>(from: *const c_char) -> Outcome<&'a str> {
+    // SAFETY: as was promised.
+    unsafe { text(from, Code::Name) }?.ok_or(Code::Argument.into())
+}
+
+/// A time of C's.
+#[inline]
+fn within(timeout: i64) -> Option<Duration> {
+    let nanoseconds = u64::try_from(timeout).unwrap_or(0);
+    (timeout != i64::MAX).then(|| Duration::from_nanos(nanoseconds))
+}
+
+/// Whether a time of C's is none to wait.
+#[inline]
+fn at_once(within: Option<Duration>) -> bool {
+    within == Some(Duration::ZERO)
+}
+
+/// The sentence of an error's number.
+#[unsafe(no_mangle)]
+pub extern "C" fn narrows_error_text(error: c_int) -> *const c_char {
+    code::sentence(error).as_ptr()
+}
+
+/// The sentence of the calling thread's last error.
+#[unsafe(no_mangle)]
+pub extern "C" fn narrows_last_error_text() -> *const c_char {
+    code::last()
+}

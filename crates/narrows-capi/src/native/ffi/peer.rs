@@ -1,0 +1,73 @@
+//! Finding peers, and what is asked of one.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use super::{Out, name, room, within};
+use crate::native::code::{Code, answer};
+use crate::native::node::{self, hurried};
+use crate::native::table;
+
+/// Bytes of a name with its zero: `NARROWS_NAME_ROOM`.
+const NAME_ROOM: usize = narrows::link::Name::MAX + 1;
+
+/// Looks for a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn narrows_hunt(
+    node: *mut c_void,
+    called: *const c_char,
+    timeout: i64,
+    peer: *mut *mut c_void,
+) -> c_int {
+    let hunt = || {
+        // SAFETY: as was promised.
+        let (peer, called) = unsafe { (Out::new(peer)?, name(called)?) };
+        table::node(node as usize, |state| {
+            let within = within(timeout);
+            let found = state.hunt(node::name(called)?, within);
+            peer.put(hurried(within, found)? as *mut c_void);
+            Ok(())
+        })
+    };
+    answer(hunt())
+}
+
+/// Whether a link is up.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn narrows_check(peer: *mut c_void) -> c_int {
+    answer(table::peer(peer as usize, |state, link| {
+        state.node.poll();
+        Ok(state.node.link(link).check()?)
+    }))
+}
+
+/// A peer's name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn narrows_peer_name(peer: *mut c_void, to: *mut c_char) -> c_int {
+    if to.is_null() {
+        return answer(Err(Code::Argument.into()));
+    }
+    // SAFETY: there is so much room, as the declaration says.
+    let to = unsafe { room(to.cast(), NAME_ROOM) };
+    answer(to.and_then(|to| {
+        table::peer(peer as usize, |state, link| {
+            let (name, _) = state.node.link(link).peer()?;
+            to.fill(0);
+            for (to, byte) in to.iter_mut().zip(name.as_str().bytes()) {
+                *to = byte;
+            }
+            Ok(())
+        })
+    }))
+}
+
+/// Has a port receive a peer's end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn narrows_attach(peer: *mut c_void, port: u16) -> c_int {
+    answer(table::peer(peer as usize, |state, link| Ok(state.node.link(link).attach(port)?)))
+}
+
+/// Ends a link.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn narrows_part(peer: *mut c_void) -> c_int {
+    answer(table::part(peer as usize))
+}

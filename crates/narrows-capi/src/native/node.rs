@@ -1,0 +1,320 @@
+//! A node as C has it: its peers and flows, what it offers, and what of it is in C's hands.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use narrows::endpoint::{
+    FlowId, Function, Lent, Limits, Port, Received, Select, Served, Sink, Source, What,
+};
+use narrows::link::{LinkId, Name};
+use narrows::memory::{Class, Layout, LayoutError};
+use narrows::platform::Platform as _;
+use narrows::strategy::{Placement, Strategy, explain};
+use narrows_host::{Bell, Host, Node, Options};
+
+use super::code::{Code, Fault, Outcome};
+use super::handle::{Handle, Kind, serial};
+use super::memory::Memory;
+use super::places::Places;
+use super::served::Offered;
+use super::spans::Spans;
+
+/// Bytes of the longest message unless more is asked for: the standard layout's.
+const USUAL: usize = 65536;
+/// How much of a region the blocks for the longest messages take, in bytes, where that is enough
+/// for the least number of them.
+const INTERNAL: usize = 8 << 20;
+const EXTERNAL: usize = 24 << 20;
+/// Peers of which those that are gone are looked for first when there is one more.
+const MANY: usize = 64;
+
+/// How a node is opened.
+pub(super) struct Settings<'a> {
+    pub domain: Option<&'a str>,
+    pub directory: Option<&'a str>,
+    pub longest: usize,
+    pub background: bool,
+    pub measure: bool,
+    pub engine: bool,
+}
+
+/// A flow that C opened.
+pub(super) struct Flow {
+    pub id: FlowId,
+    pub link: LinkId,
+    /// Calls that were started, and of those finished.
+    pub started: u64,
+    pub finished: u64,
+}
+
+/// What is behind a node's lock.
+pub(super) struct State {
+    pub serial: u64,
+    slot: u16,
+    pub node: Node,
+    pub peers: Places<LinkId>,
+    pub flows: Places<Flow>,
+    pub memory: Memory,
+    handles: HashMap<LinkId, usize>,
+    /// Peers at which those that are gone are looked for next.
+    many: usize,
+    /// Messages that were longer than the buffer they should have gone to.
+    kept: Vec<(Port, Lent)>,
+    library: Vec<Offered>,
+    spans: Spans,
+    measures: bool,
+}
+
+/// The layout for messages of so many bytes.
+fn layout(longest: usize) -> Result<Layout, LayoutError> {
+    let standard = Layout::standard(Host::LINE)?;
+    if longest <= USUAL {
+        return Ok(standard);
+    }
+    let size = u32::try_from(longest).map_err(|_| LayoutError::Class)?;
+    let classes: Vec<Class> = standard
+        .classes()
+        .iter()
+        .map(|class| {
+            let (room, least) = match class.placement {
+                Placement::Internal => (INTERNAL, 1),
+                _ => (EXTERNAL, 2),
+            };
+            match class.size as usize == USUAL {
+                true => Class {
+                    size,
+                    count: ((room / longest) as u32).clamp(least, class.count),
+                    ..*class
+                },
+                false => *class,
+            }
+        })
+        .collect();
+    Layout::new(Host::LINE, standard.slots(), &classes)
+}
+
+/// A name of C's.
+pub(super) fn name(text: &str) -> Outcome<Name> {
+    let said = |error| Fault::said(Code::Name, format_args!("'{text}' is no name: {error}"));
+    text.parse().map_err(said)
+}
+
+/// A strategy of C's; the usual one if it says nothing.
+pub(super) fn strategy(text: &str) -> Outcome<Strategy> {
+    if text.is_empty() {
+        return Ok(Strategy::default());
+    }
+    text.parse().map_err(|error| Fault::said(Code::Strategy, explain(text, error, &[])))
+}
+
+/// What a call that did not wait says of what has not happened.
+pub(super) fn hurried<T>(within: Option<Duration>, outcome: Outcome<T>) -> Outcome<T> {
+    match outcome {
+        Err(fault) if fault.code == Code::Timeout && within == Some(Duration::ZERO) => {
+            Err(Code::Again.into())
+        }
+        other => other,
+    }
+}
+
+impl State {
+    /// Opens a node, and the bell that ends its waits.
+    pub fn open(called: &str, settings: &Settings<'_>, slot: u16) -> Outcome<(State, Arc<Bell>)> {
+        let layout = layout(settings.longest).map_err(|error| {
+            let longest = settings.longest;
+            Fault::said(Code::Argument, format_args!("longest_message is {longest}: {error}"))
+        })?;
+        let longest = settings.longest.max(USUAL);
+        let mut options = Options::new(called)
+            .layout(layout)
+            .limits(Limits { longest, ..Limits::default() })
+            .background(settings.background);
+        if let Some(domain) = settings.domain {
+            options = options.domain(domain);
+        }
+        if let Some(directory) = settings.directory {
+            options = options.directory(directory);
+        }
+        if settings.engine {
+            options = options.copy_engine(None);
+        }
+        let mut node = options.node()?;
+        let system = |error| Fault::said(Code::System, format_args!("cannot make a bell: {error}"));
+        let bell = Bell::new().map_err(|error| system(error.into()))?;
+        node.platform().listen(&bell).map_err(system)?;
+        node.platform_mut().set_tracing(settings.measure);
+        let (peers, flows, memory, handles, kept, library, spans) = Default::default();
+        let state = State {
+            serial: serial(),
+            slot,
+            node,
+            peers,
+            flows,
+            memory,
+            handles,
+            many: MANY,
+            kept,
+            library,
+            spans,
+            measures: settings.measure,
+        };
+        Ok((state, Arc::new(bell)))
+    }
+
+    /// The handle of a link's peer.
+    pub fn peer_of(&mut self, link: LinkId) -> Outcome<usize> {
+        if let Some(handle) = self.handles.get(&link) {
+            return Ok(*handle);
+        }
+        if self.peers.count() >= self.many {
+            let node = &mut self.node;
+            self.peers.retain(|link| node.link(*link).peer().is_ok());
+            self.handles.retain(|link, _| node.link(*link).peer().is_ok());
+            self.many = MANY.max(2 * self.peers.count());
+        }
+        let serial = serial();
+        let place = self.peers.put(serial, link).ok_or(Code::Full)?;
+        let handle = Handle { kind: Kind::Peer, slot: self.slot, place, serial }.word();
+        self.handles.insert(link, handle);
+        Ok(handle)
+    }
+
+    /// Looks for a node.
+    pub fn hunt(&mut self, name: Name, within: Option<Duration>) -> Outcome<usize> {
+        let node = &mut self.node;
+        for link in self.peers.values() {
+            // What it left is received first; and C may have some of its memory.
+            if node.link(*link).peer().is_ok_and(|(of, _)| of == name) && node.is_over(*link) {
+                node.link(*link).close();
+            }
+        }
+        let link = match within {
+            Some(Duration::ZERO) => node.try_hunt(&name)?.ok_or(Code::Again)?,
+            within => node.hunt(&name, within)?,
+        };
+        self.peer_of(link)
+    }
+
+    /// Closes a link.
+    pub fn part(&mut self, link: LinkId) -> Outcome {
+        if self.memory.is_out(Some(link)) {
+            return Err(Code::Outstanding.into());
+        }
+        self.kept.retain(|(_, lent)| lent.from.link != link);
+        self.node.link(link).close();
+        self.handles.remove(&link);
+        Ok(())
+    }
+
+    /// Keeps a flow that was opened. Its handle.
+    pub fn keep(&mut self, id: FlowId, link: LinkId) -> Outcome<usize> {
+        self.spans.forget(id.place());
+        let (serial, flow) = (serial(), Flow { id, link, started: 0, finished: 0 });
+        let place = self.flows.put(serial, flow).ok_or(Code::Full)?;
+        Ok(Handle { kind: Kind::Flow, slot: self.slot, place, serial }.word())
+    }
+
+    /// The next message of a port, or notice.
+    pub fn next(&mut self, port: Port, within: Option<Duration>) -> Outcome<Lent> {
+        if let Some(place) = self.kept.iter().position(|(at, _)| *at == port) {
+            return Ok(self.kept.remove(place).1);
+        }
+        let all = Select::default();
+        if within != Some(Duration::ZERO) {
+            return Ok(self.node.receive(port, &all, within)?);
+        }
+        if let Some(lent) = self.node.try_receive(port, &all)? {
+            return Ok(lent);
+        }
+        // A program that never waits hears of ends of links all the same.
+        self.node.poll();
+        Ok(self.node.try_receive(port, &all)?.ok_or(Code::Again)?)
+    }
+
+    /// Keeps a message for the next that asks.
+    pub fn put_back(&mut self, port: Port, lent: Lent) {
+        self.kept.insert(0, (port, lent));
+    }
+
+    /// Receives the next message of a port: what it is, and none if it is longer than the buffer
+    /// and stays.
+    pub fn receive(
+        &mut self,
+        port: Port,
+        buffer: &mut [u8],
+        within: Option<Duration>,
+    ) -> Outcome<(Received, bool)> {
+        if self.kept.is_empty() {
+            let (quick, _) = self.node.take_first_to(port, |len, _| buffer.get_mut(..len));
+            if let Some(received) = quick {
+                return Ok((received, true));
+            }
+        }
+        let lent = self.next(port, within)?;
+        let received = *lent;
+        let Some(part) = buffer.get_mut(..received.len) else {
+            self.put_back(port, lent);
+            return Ok((received, false));
+        };
+        if received.what == What::Message {
+            let read = self.node.read(&lent, 0, part);
+            read.map_err(|_| Fault::from(Code::PeerGone))?;
+        }
+        self.node.release(lent);
+        Ok((received, true))
+    }
+
+    /// Closes a port.
+    pub fn close_port(&mut self, port: Port) -> Outcome {
+        while let Some(place) = self.kept.iter().position(|(at, _)| *at == port) {
+            let (_, lent) = self.kept.remove(place);
+            self.node.release(lent);
+        }
+        Ok(self.node.close(port)?)
+    }
+
+    /// Offers a function.
+    pub fn offer(&mut self, offered: Offered) -> Outcome {
+        if self.library.iter().any(|other| other.name == offered.name) {
+            return Err(Code::Taken.into());
+        }
+        self.library.push(offered);
+        Ok(())
+    }
+
+    /// Serves calls.
+    pub fn serve(&mut self, within: Option<Duration>) -> Outcome<usize> {
+        let State { node, library, .. } = self;
+        let mut bodies: Vec<_> = library
+            .iter_mut()
+            .map(|offered| {
+                let name = offered.name;
+                (name, move |request: &dyn Source, response: &mut dyn Sink| {
+                    offered.run(request, response)
+                })
+            })
+            .collect();
+        let mut functions: Vec<Function<'_>> =
+            bodies.iter_mut().map(|(name, run)| Function { name: *name, run }).collect();
+        if within == Some(Duration::ZERO) {
+            node.poll();
+            let served = node.try_serve(&mut functions);
+            return if served > 0 { Ok(served) } else { Err(Code::Again.into()) };
+        }
+        Ok(match node.serve(&mut functions, within)? {
+            Served::Calls(count) => count,
+            _ => 0,
+        })
+    }
+
+    /// What was measured so far.
+    pub fn spans(&mut self) -> Outcome<&Spans> {
+        if !self.measures {
+            let how = "the node was opened without NARROWS_MEASURE, so nothing was measured";
+            return Err(Fault::said(Code::Argument, how));
+        }
+        self.spans.add(&self.node.platform().take_trace());
+        Ok(&self.spans)
+    }
+}
