@@ -63,7 +63,7 @@ mod tests {
         let mut places = Places::default();
         assert_eq!((places.put(5, 'a'), places.put(6, 'b')), (Some(0), Some(1)));
         assert_eq!(
-            (places.get(0, 5).copied(), places.get(0, 6), places.get(9, 5)),
+            (places.get(0, 5).copied(), places.get(0, 6).copied(), places.get(9, 5).copied()),
             (Some('a'), None, None)
         );
         assert_eq!(

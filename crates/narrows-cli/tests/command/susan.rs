@@ -160,9 +160,9 @@ fn run_cuts_the_image_of_a_workload_file_and_writes_what_was_found() {
     for on in ["host", CHIP] {
         let out = place.path().join(on);
         let args = ["run", name(&file), "--json", "--on", on, "--out", name(&out)];
-        let report: Value = serde_json::from_str(&stdout(&narrows(&args))).unwrap();
-        assert_eq!(report["command"], "run");
-        let cpus: BTreeSet<u64> = report["results"]
+        let ran: Value = serde_json::from_str(&stdout(&narrows(&args))).unwrap();
+        assert_eq!(ran["command"], "run");
+        let cpus: BTreeSet<u64> = ran["results"]
             .as_array()
             .unwrap()
             .iter()
