@@ -253,15 +253,18 @@ impl State {
         }
         let lent = self.next(port, within)?;
         let received = *lent;
+        if received.what != What::Message {
+            // A notice has bytes of the stack's own.
+            self.node.release(lent);
+            return Ok((Received { len: 0, ..received }, true));
+        }
         let Some(part) = buffer.get_mut(..received.len) else {
             self.put_back(port, lent);
             return Ok((received, false));
         };
-        if received.what == What::Message {
-            let read = self.node.read(&lent, 0, part);
-            read.map_err(|_| Fault::from(Code::PeerGone))?;
-        }
+        let read = self.node.read(&lent, 0, part);
         self.node.release(lent);
+        read.map_err(|_| Fault::from(Code::PeerGone))?;
         Ok((received, true))
     }
 

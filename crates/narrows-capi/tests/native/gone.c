@@ -103,6 +103,7 @@ static void in_a_call(narrows_node *node)
     /* Within a call that waits, and was not answered. */
     n = sizeof text;
     FAILS(NARROWS_PEER_GONE, narrows_call(flow, "a", 1, text, &n, NARROWS_FOREVER));
+    FAILS(NARROWS_PEER_GONE, narrows_call(flow, "a", 1, text, &n, SOON));
     WORKS(narrows_close_flow(flow));
 }
 

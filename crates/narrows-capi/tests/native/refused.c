@@ -185,7 +185,7 @@ static void closed(narrows_node *node, narrows_peer *peer, narrows_flow *flow)
     size_t n = sizeof text;
     narrows_started started;
     WORKS(narrows_call(flow, "ab", 2, text, &n, SOON));
-    CHECK(n == 2 && text[0] == 2 * 'a');
+    CHECK(n == 2 && text[0] == (char)(2 * 'a'));
     WORKS(narrows_start(flow, "ab", 2, &started));
     FAILS(NARROWS_OUTSTANDING, narrows_close_flow(flow));
     n = sizeof text;

@@ -52,6 +52,11 @@ pub unsafe extern "C" fn narrows_call(
                     flow.started += 1;
                     length.short(needed)
                 }
+                // What stayed outstanding when the peer died is never finished.
+                Err(CallError::Outstanding) => {
+                    node.link(flow.link).check()?;
+                    Err(CallError::Outstanding.into())
+                }
                 Err(error) => hurried(within, Err(error.into())),
             }
         })
