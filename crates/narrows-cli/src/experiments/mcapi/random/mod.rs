@@ -35,7 +35,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Cases of a short run over each mechanism.
-const FEW: u64 = 3;
+const FEW: u64 = 8;
 /// Long enough for whatever is on its way.
 const A_WHILE: Time = Time::nanos(100_000);
 
