@@ -1,7 +1,7 @@
 //! One case: three nodes, each with the thread that made it, and what is done with them.
 
 use super::calls::{self, Begun};
-use super::ground::{Bound, NODES};
+use super::ground::{Bound, NODES, pass_time};
 use super::model::{
     Ended, Endpoint, GET_COUNT, MAX_PAYLOAD_SIZE, MEMORY_TYPE, Model, NUM_RECV_BUFFERS, PRIORITY,
     STATUS, State, TIMEOUT, TYPE, What,
@@ -134,6 +134,7 @@ impl Case<'_> {
 
     /// Lets every node see to what others want of it.
     fn turn(&self) {
+        pass_time();
         for node in 0..NODES {
             assert_eq!(calls::messages(id_of(node, PUMP)), (Status::Success, 0));
         }

@@ -98,6 +98,9 @@ unsafe extern "C" {
     pub fn mcapi_cancel(request: *mut u32, status: *mut u32);
 }
 
+/// Time passes by itself.
+pub fn pass_time() {}
+
 type Task = Box<dyn FnOnce() + Send>;
 
 /// A thread that is bound to a node.

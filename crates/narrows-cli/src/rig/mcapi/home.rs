@@ -15,8 +15,8 @@ use std::sync::OnceLock;
 
 /// Bytes of a line.
 const LINE: usize = Cpu::LINE as usize;
-/// Of each half of a link, fewer than a host has, as memory is scarce: blocks of 1 KiB, of 8 KiB and
-/// of 64 KiB, where nodes share memory and where frames carry their links.
+/// Of each half of a link, fewer than a host has, as memory is scarce: blocks of 1 KiB, of 8 KiB
+/// and of 64 KiB, where nodes share memory and where frames carry their links.
 const SHARED: [u32; 3] = [64, 8, 2];
 const FRAMED: [u32; 3] = [16, 4, 1];
 /// Slots of the ring of messages and of each channel's.

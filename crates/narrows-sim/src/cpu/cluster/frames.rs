@@ -1,16 +1,16 @@
 //! A medium of frames between two CPUs, over the FIFOs of a library and the DMA, or over the buffer
 //! manager.
 //!
-//! A frame is a word that says how long its header and its payload are, then both, each filled up to
-//! whole words. The header is put together in a buffer of the sender's. A payload goes from where it
-//! is in the sender's shared memory to where it belongs in the receiver's.
+//! A frame is a word that says how long its header and its payload are, then both, each filled up
+//! to whole words. The header is put together in a buffer of the sender's. A payload goes from
+//! where it is in the sender's shared memory to where it belongs in the receiver's.
 //!
 //! | | over the DMA | over the buffer manager |
 //! |---|---|---|
-//! | room | the copy of the receiver's pointer | the credit of the port |
+//! | room | a copy of the pointer | the credit of the port |
 //! | header and payload are sent | a transfer each, then the pointer | an indirect request each |
 //! | the word | a load from the FIFO | a direct request |
-//! | header and payload are received | a transfer each, then the pointer | an indirect request each |
+//! | both are received | the same | an indirect request each |
 //!
 //! A request to read more than has come would hold up all others of its CPU. So the receiver looks
 //! first whether the whole frame is there.

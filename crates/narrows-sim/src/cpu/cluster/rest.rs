@@ -56,6 +56,8 @@ impl Cpu {
                 _ => {}
             }
             if self.has_news() {
+                // It may be another node's of this process: whoever waits again and again looks.
+                self.compute(self.rates().poll);
                 break Woken::Event;
             }
             if self.moment() >= end || self.gone() {

@@ -41,8 +41,8 @@ const RETURNS: u8 = 4;
 const ALIVE: u8 = 5;
 const BYE: u8 = 6;
 
-/// Whether a frame with this header publishes an entry, which is what a send of the node's is: for a
-/// medium that is charged for each.
+/// Whether a frame with this header publishes an entry, which is what a send of the node's is: for
+/// a medium that is charged for each.
 #[must_use]
 pub fn is_entry(header: &[u8]) -> bool {
     header.first() == Some(&ENTRY)

@@ -4,6 +4,7 @@
 
 use crate::rig::mcapi::home::{self, Simulated};
 use narrows_capi::mcapi::Processes;
+use narrows_sim::time::Time;
 use std::cell::Cell;
 use std::ffi::c_void;
 
@@ -90,6 +91,13 @@ functions! {
         number: usize, requests: *mut *mut u32, size: *mut usize, timeout: u32, status: *mut u32
     ) -> u32;
     mcapi_cancel(request: *mut u32, status: *mut u32);
+}
+
+/// Calls of a node without links take no time, and what it waits for comes in time alone.
+pub fn pass_time() {
+    if let Some(cpu) = home::cpu() {
+        cpu.compute(Time::nanos(100));
+    }
 }
 
 /// What stands for a thread: while it calls, the program is bound to its node.
