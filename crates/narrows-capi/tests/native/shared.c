@@ -57,12 +57,14 @@ static void *calls(void *number)
     size_t n = 0, done = 0;
     (void)number;
     /* Each call works as a whole, or is told that another is at it. */
-    while (done < 200) {
+    while (done < 50) {
         narrows_error error;
         n = sizeof text;
         error = narrows_call(flow, "ab", 2, text, &n, SOON);
-        if (error == NARROWS_BUSY)
+        if (error == NARROWS_BUSY) {
+            usleep(200);
             continue;
+        }
         WORKS(error);
         CHECK(n == 2 && text[1] == (char)(2 * 'b'));
         done++;
@@ -78,7 +80,7 @@ static void *wakes(void *unused)
     while (!__atomic_load_n(&ends, __ATOMIC_RELAXED)) {
         narrows_error error = narrows_wake(node);
         CHECK(error == NARROWS_OK || error == NARROWS_CLOSED);
-        usleep(100);
+        usleep(500);
     }
     FAILS(NARROWS_CLOSED, narrows_wake(node));
     return NULL;
