@@ -3,6 +3,7 @@
 
 mod blocks;
 mod fifo;
+mod function;
 mod machine;
 
 pub use crate::part::block_dma::Register as DmaRegister;
@@ -11,6 +12,7 @@ pub use crate::part::fault::{Fault, Noted};
 pub use crate::part::synchroniser::EventRegister;
 pub use crate::part::window::{in_cluster, shared};
 pub(super) use blocks::work;
+pub use function::Served;
 pub(super) use machine::{Clusters, Worker, workers};
 
 use super::Cpu;
