@@ -138,7 +138,11 @@ mod tests {
             ("\"b\"", "\"a\"", "7:8: flow.name is a; expected a name that no other flow has"),
             ("\"cpu1\"", "\"cpu0\"", "9:6: flow.to is cpu0; expected a core that is no other end"),
             ("count = 30", "count = 19", "10:9: flow.count is 19; expected a whole number from 20"),
-            ("count = 30", "depth = 30", "10:1: unknown key flow.depth; expected name, accelerator"),
+            (
+                "count = 30",
+                "depth = 30",
+                "10:1: unknown key flow.depth; expected name, accelerator",
+            ),
             ("\"20us\"", "\"0s\"", "5:10: flow.period is 0s; expected a duration above zero"),
             ("\"20us\"", "20", "5:10: flow.period is 20; expected a duration above zero"),
             ("name = \"b\"\n", "", "6:1: flow.name is missing; expected a name"),

@@ -166,7 +166,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("jobs = 4", "jobs = 0", "block_dma.jobs is 0; expected a whole number from 1"),
     ("bmm_send = 125", "bmm_sent = 125", "unknown key calls.bmm_sent"),
     ("[calls]", "[call]", "unknown key call"),
-    ("cluster = \"cluster3\"\n", "", "accelerator.cluster is missing; expected the name of a cluster"),
+    (
+        "[[accelerator]]",
+        "[[accelerator]]\nname = \"lone\"\nrate = 1\n[[accelerator]]",
+        "accelerator.cluster is missing; expected the name of a cluster: cluster0",
+    ),
     (
         "cluster = \"cluster3\"",
         "cluster = \"cluster4\"",
@@ -195,7 +199,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     ("block = \"1KiB\"", "block = 0", "accelerator.block is 0; expected whole words of 4 bytes"),
     ("result = \"1KiB\"", "result = 6", "accelerator.result is 6; expected whole words of 4 bytes"),
-    ("latency = 16", "latency = -1", "accelerator.latency is -1; expected cycles as a whole number"),
+    (
+        "latency = 16",
+        "latency = -1",
+        "accelerator.latency is -1; expected cycles as a whole number",
+    ),
     ("latency = 16", "latency = 16\nports = 2", "unknown key accelerator.ports"),
     (
         "name = \"fft\"",

@@ -142,8 +142,7 @@ fn a_receiver_that_does_not_read_stops_the_function_and_the_sender_and_nothing_i
 fn credit_ends_at_nothing_and_comes_back_whole() {
     let chip = with(64, 32);
     let credit = |cpu: &Cpu| {
-        let access =
-            Access { way: Way::Write, kind: Kind::Setup, end: true, port: 0, cpu: 0 };
+        let access = Access { way: Way::Write, kind: Kind::Setup, end: true, port: 0, cpu: 0 };
         cpu.bus_load(in_cluster(0, access.address()))
     };
     let send = |cpu: &Cpu| {

@@ -122,9 +122,8 @@ pub fn advise(chip: &Chip, work: &Offload, step: impl Fn(u64)) -> Result<Advice,
         Ok::<_, Failure>(())
     })?;
     let trials = settings.iter().zip(made);
-    let trials = trials.filter_map(|(setting, flows)| {
-        Some(Trial { setting: *setting, flows: flows? })
-    });
+    let trials =
+        trials.filter_map(|(setting, flows)| Some(Trial { setting: *setting, flows: flows? }));
     let trials: Vec<Trial> = trials.collect();
     let Some(chosen) = enough(work, &trials) else {
         let text = "no FIFO that holds a block fits its memory and ports: fewer flows, or more \
@@ -159,8 +158,7 @@ fn enough(work: &Offload, trials: &[Trial]) -> Option<usize> {
             best.p99 = best.p99.min(own.p99);
         }
     }
-    let scores: Vec<f64> =
-        trials.iter().map(|trial| beside(work, &trial.flows, &ideal)).collect();
+    let scores: Vec<f64> = trials.iter().map(|trial| beside(work, &trial.flows, &ideal)).collect();
     let best = scores.iter().copied().fold(0.0, f64::max);
     scores.iter().position(|score| *score >= best * (1.0 - WITHIN))
 }
@@ -215,4 +213,3 @@ fn without(chip: &Chip, waits: Waits) -> Chip {
     }
     chip
 }
-

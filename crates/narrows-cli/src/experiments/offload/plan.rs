@@ -56,7 +56,8 @@ pub(super) fn cast(chip: &Chip, clusters: &Clusters, work: &Offload) -> Result<C
     for flow in &work.flows {
         let known = clusters.accelerators.iter().position(|one| one.name == flow.accelerator);
         let accelerator = known.ok_or_else(|| {
-            let all: Vec<&str> = clusters.accelerators.iter().map(|one| one.name.as_str()).collect();
+            let all: Vec<&str> =
+                clusters.accelerators.iter().map(|one| one.name.as_str()).collect();
             let has = if all.is_empty() { "none".into() } else { listed(&all) };
             let (name, wanted) = (&flow.name, &flow.accelerator);
             wrong(format!("flow {name}: {} has no accelerator {wanted}: it has {has}", chip.name))

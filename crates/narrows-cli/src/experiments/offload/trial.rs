@@ -94,8 +94,7 @@ pub(super) fn carry(
     let run = simulation.run();
     let cannot = |why: &str| {
         let Setting { ports, credits } = setting;
-        let text =
-            format!("{}, {ports} ports, credit for {credits} words: {why}", chip.name);
+        let text = format!("{}, {ports} ports, credit for {credits} words: {why}", chip.name);
         Failure::new(Kind::Workload, text)
     };
     match (broken.get(), run) {

@@ -2,7 +2,9 @@
 
 use super::drawing::{bytes, frequency};
 use super::json::ns;
-use narrows_sim::chip::{Accelerator, BlockDma, BufferManager, Calls, Chip, Cluster, Clusters, Noc};
+use narrows_sim::chip::{
+    Accelerator, BlockDma, BufferManager, Calls, Chip, Cluster, Clusters, Noc,
+};
 use serde_json::{Value, json};
 
 /// The clusters of a chip, with what joins them. Numbers of cycles stay cycles of the network.

@@ -56,13 +56,7 @@ impl Cpu {
 
     /// Reads words out of the FIFO at the other end to where a CPU, or a function, wants them, a
     /// burst after the other.
-    pub(super) fn read_from(
-        &self,
-        own: usize,
-        from: Endpoint,
-        (cpu, to): (u8, u32),
-        words: u32,
-    ) {
+    pub(super) fn read_from(&self, own: usize, from: Endpoint, (cpu, to): (u8, u32), words: u32) {
         let Some(facts) = self.manager() else { return };
         let most = min(facts.burst, self.packet()) / 4;
         let (mut gone, mut there) = (0, true);

@@ -71,8 +71,10 @@ impl BufferManager {
 
     /// A port was set up for whoever has this number: what comes to it is for that one alone.
     pub(super) fn attach(&mut self, cpu: u8, port: u8) {
-        let receives =
-            matches!(self.ports[usize::from(port)], Some(Port::Receiver { .. } | Port::Sink { .. }));
+        let receives = matches!(
+            self.ports[usize::from(port)],
+            Some(Port::Receiver { .. } | Port::Sink { .. })
+        );
         for one in &mut self.functions {
             one.ports.retain(|other| *other != port);
         }
