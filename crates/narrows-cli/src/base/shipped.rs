@@ -6,12 +6,16 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// Where they are in the sources, and what is in each.
-const FILES: [(&str, &[u8]); 9] = [
+const FILES: [(&str, &[u8]); 10] = [
     ("workloads/voice.toml", include_bytes!("../../shipped/workloads/voice.toml")),
     ("workloads/gateway.toml", include_bytes!("../../shipped/workloads/gateway.toml")),
     ("workloads/mixed.toml", include_bytes!("../../shipped/workloads/mixed.toml")),
     ("workloads/susan.toml", include_bytes!("../../shipped/workloads/susan.toml")),
     ("workloads/speech.wav", include_bytes!("../../shipped/workloads/speech.wav")),
+    (
+        "workloads/accelerators/spectra.toml",
+        include_bytes!("../../shipped/workloads/accelerators/spectra.toml"),
+    ),
     ("workloads/tasks/sensor.toml", include_bytes!("../../shipped/workloads/tasks/sensor.toml")),
     ("sweeps/chips.toml", include_bytes!("../../shipped/sweeps/chips.toml")),
     ("sweeps/memory.toml", include_bytes!("../../shipped/sweeps/memory.toml")),
@@ -96,7 +100,7 @@ mod tests {
     fn every_file_that_is_shipped_is_found() {
         let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("shipped");
         let mut count = 0;
-        for folder in ["workloads", "workloads/tasks", "sweeps"] {
+        for folder in ["workloads", "workloads/accelerators", "workloads/tasks", "sweeps"] {
             for file in std::fs::read_dir(shipped.join(folder)).expect("a folder") {
                 let file = file.expect("a file");
                 if file.path().is_dir() {

@@ -1,14 +1,15 @@
 //! What is carried out on a rig, and measured: [`mod@run`] carries a workload, [`mod@bench`]
 //! measures the stack beside what the machine allows, [`papers`] puts published figures beside what
 //! a simulated chip gives, [`sweep`] goes through a grid of them, [`calibrate`] writes a platform
-//! of this machine, [`mcapi`] runs programs in C on one, and `cluster` places tasks on processors
-//! that share no memory.
+//! of this machine, [`mcapi`] runs programs in C on one, `cluster` places tasks on processors that
+//! share no memory, and `offload` takes flows through accelerators.
 
 pub(crate) mod advice;
 pub mod bench;
 pub mod calibrate;
 pub(crate) mod cluster;
 pub mod mcapi;
+pub(crate) mod offload;
 pub mod papers;
 pub mod run;
 pub mod sweep;

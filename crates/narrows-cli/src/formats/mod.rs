@@ -1,9 +1,10 @@
 //! What users write down, and how it is read and checked: the names of strategies, [`workload`]s,
 //! [`platform`]s, audio files, pictures, the [`functions`] that workloads name, and files of
-//! [`tasks`].
+//! [`tasks`] or of flows through accelerators ([`offload`]).
 
 pub mod functions;
 pub mod linx;
+pub mod offload;
 pub mod picture;
 pub mod platform;
 pub mod strategy;

@@ -231,3 +231,38 @@ fn tasks_are_refused_where_they_cannot_be_placed() {
     refused(&with("--load", "50"), 3, "a processor of quatro67 cannot carry a and b within 50.0 %");
     assert!(narrows(&["advise", &path, "--on", "quatro67"]).status.success());
 }
+
+#[test]
+fn how_many_ports_and_how_much_credit_an_accelerator_needs_is_simulated_and_said() {
+    let chip = ["advise", "workloads/accelerators/spectra.toml", "--on", "bmm-clusters"];
+    let report = stdout(&narrows(&[&chip[..], &["--json"]].concat()));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let rows = report["results"].as_array().unwrap();
+    rows.iter().for_each(|row| documented("A row of `advise` of accelerators", row));
+    let chosen: Vec<&Value> = rows.iter().filter(|row| row["chosen"] == true).collect();
+    let flows: Vec<&str> = chosen.iter().map(|row| row["flow"].as_str().unwrap()).collect();
+    assert_eq!(flows, ["record", "live"]);
+    assert_eq!(report["notes"].as_array().unwrap().len(), 3);
+    let text = stdout(&narrows(&chip));
+    for beginning in ["Enough: ", "Why: ", "Fewer: "] {
+        assert_eq!(text.lines().filter(|line| line.starts_with(beginning)).count(), 1, "{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn flows_through_accelerators_are_refused_where_they_mean_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(directory.path(), "[[flow]]\nname = 'a'\naccelerator = 'fft'\ncount = 20\n");
+    let refused = |more: &[&str], code: i32, said: &str| {
+        let output = narrows(&[&["advise", path.as_str()][..], more].concat());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{more:?}: {error}");
+        assert!(error.contains(said), "{more:?}\nfound    {error}\nexpected {said}");
+    };
+    refused(&[], 2, "flows through accelerators run on a chip that has them");
+    refused(&["--on", "davinci"], 3, "davinci has no clusters, and so no accelerators");
+    let with = |flag: &'static str, value: &'static str| ["--on", "bmm-clusters", flag, value];
+    refused(&with("--load", "50"), 2, "--load means nothing to flows through accelerators");
+    refused(&with("--cores", "0,1"), 2, "--cores means nothing to flows through accelerators");
+}

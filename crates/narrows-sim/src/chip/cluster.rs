@@ -1,6 +1,7 @@
 //! Clusters of cores that a network on chip joins, and what moves data between them: a DMA with an
 //! event synchroniser, or a buffer manager.
 
+use super::accelerator::{self, Accelerator};
 use super::{Chip, parse};
 use crate::file::{Mistake, Table, Value, listed};
 use crate::time::{Cost, Frequency};
@@ -22,8 +23,8 @@ pub(super) const MANAGER: [&str; 9] = [
 ];
 pub(super) const CALLS: [&str; 4] = ["dma_send", "dma_receive", "bmm_send", "bmm_receive"];
 
-/// Cores of a cluster: as many as four bits of a request tell apart.
-const MOST_CPUS: usize = 16;
+/// Cores of a cluster, its accelerators among them: as many as four bits of a request tell apart.
+pub(super) const MOST_CPUS: usize = 16;
 /// Bytes of a shared memory: those of a cluster's window of addresses.
 const MOST_SHARED: u32 = 4 << 20;
 /// Words that a port's FIFO can have: 16 bits of its set-up say how many.
@@ -44,6 +45,8 @@ pub struct Clusters {
     pub manager: BufferManager,
     /// What the software of messages takes of a core.
     pub calls: Calls,
+    /// Hardware functions in clusters.
+    pub accelerators: Vec<Accelerator>,
 }
 
 /// A network on chip: a mesh of routers, whose costs are in cycles of its own clock.
@@ -176,7 +179,7 @@ pub(super) fn read(
     memories: &[String],
 ) -> Result<Option<Clusters>, Mistake> {
     let tables = top.tables("cluster", 16, &CLUSTER)?;
-    let parts = ["noc", "block_dma", "buffer_manager", "calls"];
+    let parts = ["noc", "block_dma", "buffer_manager", "calls", "accelerator"];
     if tables.is_empty() {
         return match parts.iter().find_map(|key| top.find(key)) {
             Some(part) => Err(part.wrong("none without a [[cluster]]")),
@@ -198,8 +201,10 @@ pub(super) fn read(
     }
     let dma = top.subtable("block_dma", &BLOCK_DMA)?;
     let calls = top.subtable("calls", &CALLS)?;
+    let manager = manager(&top.subtable("buffer_manager", &MANAGER)?)?;
     Ok(Some(Clusters {
         noc,
+        accelerators: accelerator::read(top, &all, &manager, cores)?,
         all,
         dma: BlockDma {
             jobs: dma.get("jobs", "jobs for each core")?.number(1..=64)?,
@@ -207,7 +212,7 @@ pub(super) fn read(
             burst: dma.power("burst", 4..=parse::MOST_BURST)?,
             wake: dma.cost("wake")?,
         },
-        manager: manager(&top.subtable("buffer_manager", &MANAGER)?)?,
+        manager,
         calls: Calls {
             dma_send: calls.cost("dma_send")?,
             dma_receive: calls.cost("dma_receive")?,

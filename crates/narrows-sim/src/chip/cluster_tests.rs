@@ -167,6 +167,50 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("bmm_send = 125", "bmm_sent = 125", "unknown key calls.bmm_sent"),
     ("[calls]", "[call]", "unknown key call"),
     (
+        "[[accelerator]]",
+        "[[accelerator]]\nname = \"lone\"\nrate = 1\n[[accelerator]]",
+        "accelerator.cluster is missing; expected the name of a cluster: cluster0",
+    ),
+    (
+        "cluster = \"cluster3\"",
+        "cluster = \"cluster4\"",
+        "accelerator.cluster is cluster4; expected the name of a cluster: cluster0, cluster1, cluster2 or cluster3",
+    ),
+    (
+        "rate = 1 ",
+        "rate = 0 ",
+        "accelerator.rate is 0; expected a byte in a cycle or more: at 0 no block is ever done",
+    ),
+    ("rate = 1 ", "rate = 257 ", "accelerator.rate is 257; expected a whole number from 0 to 256"),
+    (
+        "block = \"1KiB\"",
+        "block = 16388",
+        "accelerator.block is 16388; expected at most the 16384 bytes that a FIFO surely gets with its credit and threshold",
+    ),
+    (
+        "result = \"1KiB\"",
+        "result = 16388",
+        "accelerator.result is 16388; expected at most the 16384 bytes that a FIFO surely gets",
+    ),
+    (
+        "threshold = 0",
+        "threshold = 3842",
+        "accelerator.block is 1KiB; expected at most the 1020 bytes that a FIFO surely gets",
+    ),
+    ("block = \"1KiB\"", "block = 0", "accelerator.block is 0; expected whole words of 4 bytes"),
+    ("result = \"1KiB\"", "result = 6", "accelerator.result is 6; expected whole words of 4 bytes"),
+    (
+        "latency = 16",
+        "latency = -1",
+        "accelerator.latency is -1; expected cycles as a whole number",
+    ),
+    ("latency = 16", "latency = 16\nports = 2", "unknown key accelerator.ports"),
+    (
+        "name = \"fft\"",
+        "name = \"cpu7\"",
+        "accelerator.name is cpu7; expected a name that nothing else of its kind has",
+    ),
+    (
         "size = \"4MiB\"",
         "size = \"8MiB\"",
         "cluster.memory is shared0; expected a memory of at most 4MiB",
@@ -214,7 +258,7 @@ fn each_partitioning_has_its_number_and_with_the_third_no_threshold() {
 #[test]
 fn parts_of_clusters_mean_nothing_without_one() {
     let small = tests::SMALL.to_owned();
-    for part in ["noc", "block_dma", "buffer_manager", "calls"] {
+    for part in ["noc", "block_dma", "buffer_manager", "calls", "accelerator"] {
         let text = format!("{small}[{part}]\n");
         let said = chip(&text).unwrap_err().to_string();
         assert!(said.ends_with("expected none without a [[cluster]]"), "{said}");
@@ -227,4 +271,35 @@ fn a_chip_with_clusters_may_have_links_as_well() {
                 slots = 4\nclasses = [{ placement = \"internal\", size = 64, count = 2 }]\n";
     let both = chip(&format!("{TEXT}{link}")).unwrap();
     assert!(both.is_linked() && both.clusters.is_some());
+}
+
+#[test]
+fn accelerators_are_read_and_numbered_behind_the_cores_of_their_cluster() {
+    let more = TEXT[TEXT.find("[[accelerator]]").unwrap()..].replace("fft", "next");
+    let near = more.replace("next", "near").replace("cluster3", "cluster0");
+    let clusters = chip(&format!("{TEXT}{near}{more}")).unwrap().clusters.unwrap();
+    let names = |cluster| {
+        let of = clusters.accelerators_of(cluster);
+        of.map(|(at, one)| (at, one.name.as_str())).collect::<Vec<_>>()
+    };
+    assert_eq!(names(3), [(0, "fft"), (2, "next")]);
+    assert_eq!((names(0), names(1)), (vec![(1, "near")], vec![]));
+    let numbers = [0, 1, 2, 3].map(|at| clusters.accelerator_number(at));
+    assert_eq!(numbers, [Some(2), Some(2), Some(3), None]);
+    let Accelerator { block, result, .. } = clusters.accelerators[0];
+    assert_eq!((block, result), (1024, 1024));
+    assert_eq!(clusters.accelerators[0].takes(), Frequency(200_000_000).cycles(1040));
+}
+
+#[test]
+fn no_cluster_has_more_cores_and_accelerators_than_a_request_tells_apart() {
+    let one = &TEXT[TEXT.find("[[accelerator]]").unwrap()..];
+    let many = |count: usize| {
+        let more = (1..count).map(|at| one.replace("fft", &format!("fft{at}")));
+        chip(&format!("{TEXT}{}", more.collect::<String>()))
+    };
+    assert_eq!(many(14).unwrap().clusters.unwrap().accelerators.len(), 14);
+    let said = many(15).unwrap_err().to_string();
+    let expected = "accelerator.cluster is cluster3; expected a cluster with at most 16 cores and";
+    assert!(said.contains(expected), "{said}");
 }

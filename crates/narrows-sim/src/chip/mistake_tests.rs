@@ -12,7 +12,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "[link]",
         "[lnik]",
-        "43:2: unknown key lnik; expected about, bus, memory, core, engine, link, port, dma, ipc, route, noc, cluster, block_dma, buffer_manager, calls or model",
+        "43:2: unknown key lnik; expected about, bus, memory, core, engine, link, port, dma, ipc, route, noc, cluster, block_dma, buffer_manager, calls, accelerator or model",
     ),
     (
         "[link]",

@@ -3,6 +3,7 @@
 //! [`Chip::parse`] reads a file, [`shipped`] has those that come with the program. What each key
 //! means, and when its cost is charged, is in `docs/PLATFORMS.md`.
 
+mod accelerator;
 mod call;
 mod check;
 mod clock;
@@ -26,6 +27,7 @@ mod system;
 mod tests;
 mod units;
 
+pub use accelerator::Accelerator;
 pub use call::Call;
 pub use cluster::{BlockDma, BufferManager, Calls, Cluster, Clusters, Noc, Partitioning};
 pub use link::Link;

@@ -14,7 +14,7 @@ pub(super) const MOST_BURST: u32 = 256;
 const MOST_LINE: u32 = 64;
 const MOST_CODE: u32 = 1 << 20;
 
-pub(super) const TOP: [&str; 16] = [
+pub(super) const TOP: [&str; 17] = [
     "about",
     "bus",
     "memory",
@@ -30,6 +30,7 @@ pub(super) const TOP: [&str; 16] = [
     "block_dma",
     "buffer_manager",
     "calls",
+    "accelerator",
     "model",
 ];
 pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];

@@ -222,7 +222,7 @@ fn section<'a>(page: &'a str, heading: &str) -> &'a str {
 fn every_key_is_described_in_the_section_of_its_table() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PLATFORMS.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let all: [(&str, &[&str]); 26] = [
+    let all: [(&str, &[&str]); 27] = [
         ("## The chip", &parse::TOP),
         ("## `[[bus]]`", &parse::BUS),
         ("## `[[memory]]`", &parse::MEMORY),
@@ -248,6 +248,7 @@ fn every_key_is_described_in_the_section_of_its_table() {
         ("## `[block_dma]`", &cluster::BLOCK_DMA),
         ("## `[buffer_manager]`", &cluster::MANAGER),
         ("## `[calls]`", &cluster::CALLS),
+        ("## `[[accelerator]]`", &accelerator::ACCELERATOR),
         ("## `[[model]]`", &parse::MODEL),
     ];
     for (heading, keys) in all {

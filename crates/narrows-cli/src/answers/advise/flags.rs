@@ -21,6 +21,7 @@ Examples:
   narrows advise workloads/voice.toml --objective latency
   narrows advise workloads/voice.toml --on davinci --json | jq '.results[].strategy'
   narrows advise workloads/tasks/sensor.toml --on quatro67
+  narrows advise workloads/accelerators/spectra.toml --on bmm-clusters
 
 A model proposes the best strategies and the best of each other kind
 (docs/MODEL.md). Each proposal is then carried: simulated on a chip, or run
@@ -29,7 +30,8 @@ that cannot be told apart the one with the lower latency is chosen, then the one
 with less internal memory, then the simpler one.
 
 Of a workload of tasks it says which of them belong on one processor of a board
-with ports, so that messages hold processors least.")]
+with ports, so that messages hold processors least. Of flows through
+accelerators it says how many ports and how much credit are enough.")]
 pub struct Advise {
     /// The workload file
     #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml",

@@ -2,10 +2,12 @@
 //!
 //! `experiments/advice` proposes, tries and judges; `words` says what came of it,
 //! `row` is that for programs, and `file` writes the workload with the strategies. Of a workload of
-//! tasks instead of flows `tasks` says which belong on one processor.
+//! tasks instead of flows `tasks` says which belong on one processor, and of flows through
+//! accelerators `offload` says how many ports and how much credit are enough.
 
 mod file;
 pub mod flags;
+mod offload;
 mod page;
 mod row;
 mod said;
@@ -59,6 +61,9 @@ pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     let page = PageOut::new(&args.page)?;
     if let Some(graph) = formats::tasks::read(&args.workload)? {
         return tasks::run(global, args, &page, &graph);
+    }
+    if let Some(work) = formats::offload::read(&args.workload)? {
+        return offload::run(global, args, &page, &work);
     }
     let workload = workload::read(&args.workload)?;
     let chip = (args.on != HOST).then(|| platform::load(&args.on)).transpose()?;

@@ -2,12 +2,14 @@
 
 use super::drawing::{bytes, frequency};
 use super::json::ns;
-use narrows_sim::chip::{BlockDma, BufferManager, Calls, Chip, Cluster, Clusters, Noc};
+use narrows_sim::chip::{
+    Accelerator, BlockDma, BufferManager, Calls, Chip, Cluster, Clusters, Noc,
+};
 use serde_json::{Value, json};
 
 /// The clusters of a chip, with what joins them. Numbers of cycles stay cycles of the network.
 pub(super) fn row(chip: &Chip, clusters: &Clusters) -> Value {
-    let Clusters { noc, all, dma, manager, calls } = clusters;
+    let Clusters { noc, all, dma, manager, calls, accelerators } = clusters;
     let Noc { clock, columns, rows, flit, header, packet, router, link, interface, queue } = noc;
     let BlockDma { jobs, start, burst: dma_burst, wake } = dma;
     let BufferManager {
@@ -65,6 +67,20 @@ pub(super) fn row(chip: &Chip, clusters: &Clusters) -> Value {
             "bmm_send_ns": call(*bmm_send),
             "bmm_receive_ns": call(*bmm_receive),
         },
+        "accelerators": accelerators.iter().map(|one| accelerator(clusters, one)).collect::<Vec<_>>(),
+    })
+}
+
+fn accelerator(clusters: &Clusters, one: &Accelerator) -> Value {
+    let Accelerator { name, cluster, clock, block, result, latency, rate } = one;
+    json!({
+        "name": name,
+        "cluster": clusters.all[*cluster].name,
+        "clock_hz": clock.0,
+        "block": block,
+        "result": result,
+        "latency_ns": ns(*latency, *clock),
+        "rate": rate,
     })
 }
 
@@ -82,11 +98,13 @@ fn cluster_row(chip: &Chip, cluster: &Cluster) -> Value {
 /// The clusters and their network, in a line.
 pub(super) fn words(chip: &Chip, clusters: &Clusters) -> String {
     let Noc { clock, columns, rows, flit, .. } = &clusters.noc;
-    let each = clusters.all.iter().map(|one| {
+    let each = clusters.all.iter().enumerate().map(|(at, one)| {
         let cores: Vec<&str> =
             one.cores.iter().map(|core| chip.cores[*core].name.as_str()).collect();
         let (column, row) = one.at;
-        format!("{} with {} at {column}, {row}", one.name, cores.join(" and "))
+        let functions = clusters.accelerators_of(at).map(|(_, other)| other.name.as_str());
+        let members: Vec<&str> = cores.into_iter().chain(functions).collect();
+        format!("{} with {} at {column}, {row}", one.name, members.join(" and "))
     });
     let each: Vec<String> = each.collect();
     format!(

@@ -1,5 +1,6 @@
 //! What the network and the blocks of clusters do, each as a process that takes time.
 
+use super::function;
 use super::machine::{Message, Spot, Worker, wake};
 use crate::chip::{self, Partitioning};
 use crate::cpu::Cpu;
@@ -19,6 +20,9 @@ pub(in crate::cpu) fn work(cpu: &Cpu, worker: Option<(usize, Worker)>) {
         Worker::Dma => copy,
         Worker::Writer => send,
         Worker::Reader => read,
+        Worker::Function(number) => {
+            return while function::serve(cpu, own, number).is_some() {};
+        }
     };
     while step(cpu, own).is_some() {}
 }
@@ -97,6 +101,7 @@ fn take_in(cpu: &Cpu, own: usize) -> Option<()> {
             cpu.send_over(own, from, Message::Answer { process, bytes });
         }
     }
+    cpu.feed(own);
     (!cpu.gone()).then_some(())
 }
 
@@ -116,13 +121,13 @@ fn send(cpu: &Cpu, own: usize) -> Option<()> {
     let write = cpu.wait_for_work(own, |blocks| blocks.manager.next_write())?;
     let facts = cpu.manager()?;
     cpu.spend(own, facts.lookup);
-    let Write { cpu: of, port, what, bytes } = write;
+    let Write { what, bytes, .. } = write;
     match what {
         What::Copy { from, to } => cpu.move_bytes(own, (from, to), bytes, facts.burst),
         What::Word { to, .. } | What::Buffer { to, .. } => cpu.pass_on(own, &write, to)?,
     }
     cpu.with_cluster(own, |blocks| blocks.manager.sent(&write))?;
-    cpu.tell(own, of, port);
+    cpu.has_sent(own, &write);
     (!cpu.gone()).then_some(())
 }
 
@@ -133,21 +138,21 @@ fn read(cpu: &Cpu, own: usize) -> Option<()> {
     cpu.spend(own, facts.lookup);
     let mut to = taken.to?;
     if let Some(from) = taken.from {
-        cpu.read_from(own, from, to, taken.words);
+        cpu.read_from(own, from, (taken.cpu, to), taken.words);
     }
     for (from, words) in &taken.places {
         let (mut at, end) = (*from, from + words * 4);
         while at < end {
             let len = min(end - at, facts.burst);
             let bytes = cpu.read_places(own, &[(at, len / 4)]);
-            if cpu.put_global(own, to, bytes).is_none() {
+            if cpu.put_read(own, taken.cpu, to, bytes).is_none() {
                 break;
             }
             (at, to) = (at + len, to.wrapping_add(len));
         }
     }
     cpu.give_credit(own, &taken);
-    cpu.tell(own, taken.cpu, taken.port);
+    cpu.has_read(own, &taken);
     (!cpu.gone()).then_some(())
 }
 
@@ -172,7 +177,7 @@ impl Cpu {
 
     /// Waits, as a worker, until there is something to do. `None` if this process is being taken
     /// down.
-    fn wait_for_work<T>(
+    pub(super) fn wait_for_work<T>(
         &self,
         own: usize,
         mut next: impl FnMut(&mut super::machine::Blocks) -> Option<T>,
@@ -249,7 +254,7 @@ impl Cpu {
     }
 
     /// A transfer of a CPU is done: its event is set, and the CPU goes on if it waits for that.
-    fn tell(&self, own: usize, of: u8, id: u8) {
+    pub(super) fn tell(&self, own: usize, of: u8, id: u8) {
         let wake = self.chip().clusters.as_ref().map_or(Cost::NONE, |all| all.dma.wake);
         let takes: Time = wake.at(self.bus_clock(own));
         self.act(|state, _| {

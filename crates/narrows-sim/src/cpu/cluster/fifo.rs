@@ -25,7 +25,7 @@ impl Cpu {
                 let bytes = match write.what {
                     What::Word { word, .. } => Some(word.to_le_bytes().to_vec()),
                     What::Buffer { from, .. } | What::Copy { from, .. } => {
-                        self.get_global(own, from.wrapping_add(gone), len)
+                        self.get_sent(own, write.cpu, from.wrapping_add(gone), len)
                     }
                 };
                 // It is signalled. The pointers go on: what lies in the FIFO is read.
@@ -54,8 +54,9 @@ impl Cpu {
         Some(())
     }
 
-    /// Reads words out of the FIFO at the other end to an address, a burst after the other.
-    pub(super) fn read_from(&self, own: usize, from: Endpoint, to: u32, words: u32) {
+    /// Reads words out of the FIFO at the other end to where a CPU, or a function, wants them, a
+    /// burst after the other.
+    pub(super) fn read_from(&self, own: usize, from: Endpoint, (cpu, to): (u8, u32), words: u32) {
         let Some(facts) = self.manager() else { return };
         let most = min(facts.burst, self.packet()) / 4;
         let (mut gone, mut there) = (0, true);
@@ -63,7 +64,7 @@ impl Cpu {
             let count = min(words - gone, most);
             let bytes = self.fetch_words(own, from, count);
             // Words that have no place are signalled, and yet taken: the next are behind them.
-            there = there && self.put_global(own, to.wrapping_add(gone * 4), bytes).is_some();
+            there = there && self.put_read(own, cpu, to.wrapping_add(gone * 4), bytes).is_some();
             gone += count;
         }
     }

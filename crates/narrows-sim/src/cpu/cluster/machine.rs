@@ -1,6 +1,6 @@
 //! What clusters hold, and the processes that work on it.
 
-use super::{Line, Side, Signalled};
+use super::{Line, Served, Side, Signalled};
 use crate::chip::{self, Chip};
 use crate::cpu::{Cpu, Machine};
 use crate::events::state::{Progress, State};
@@ -13,7 +13,7 @@ use crate::time::Time;
 use std::collections::{HashMap, VecDeque};
 
 /// A process that is a part of a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Worker {
     /// Takes what the network brings, and puts data into FIFOs: the interface, with the BMW and the
     /// receiving half of the credit manager.
@@ -24,10 +24,13 @@ pub(crate) enum Worker {
     Writer,
     /// The BMR, with the sending half of the credit manager.
     Reader,
+    /// The function that has this number behind the cluster's CPUs.
+    Function(u8),
 }
 
 impl Worker {
-    const ALL: [Worker; 4] = [Worker::Interface, Worker::Dma, Worker::Writer, Worker::Reader];
+    /// Those that each cluster has.
+    const EACH: [Worker; 4] = [Worker::Interface, Worker::Dma, Worker::Writer, Worker::Reader];
 
     /// The one that sees to requests of a way.
     pub fn of(way: Way) -> Worker {
@@ -38,11 +41,15 @@ impl Worker {
     }
 }
 
-/// The workers of a chip: by cluster, and then the network's, which has none.
+/// The workers of a chip: by cluster, then the network's, which has none, and then functions.
 pub(in crate::cpu) fn workers(chip: &Chip) -> Vec<Option<(usize, Worker)>> {
     let Some(clusters) = &chip.clusters else { return Vec::new() };
-    let each = (0..clusters.all.len()).flat_map(|at| Worker::ALL.map(|one| Some((at, one))));
-    each.chain([None]).collect()
+    let each = (0..clusters.all.len()).flat_map(|at| Worker::EACH.map(|one| Some((at, one))));
+    let functions = clusters.accelerators.iter().enumerate().filter_map(|(at, one)| {
+        let number = u8::try_from(clusters.accelerator_number(at)?).ok()?;
+        Some(Some((one.cluster, Worker::Function(number))))
+    });
+    each.chain([None]).chain(functions).collect()
 }
 
 /// What goes over the network.
@@ -91,7 +98,7 @@ pub(in crate::cpu) struct Blocks {
     /// Processes that rest until an event of their CPU.
     pub(super) waiting: Vec<(u8, usize)>,
     /// The processes of its workers.
-    workers: HashMap<u8, usize>,
+    workers: HashMap<Worker, usize>,
 }
 
 /// A place of a cluster to which something comes that a process is to hear of.
@@ -124,6 +131,8 @@ pub(in crate::cpu) struct Clusters {
     pub(super) hears: HashMap<(usize, Spot), (usize, u32)>,
     /// Processes that have links over frames.
     pub(super) rests: HashMap<usize, Rest>,
+    /// What each accelerator has done.
+    pub(super) served: Vec<Served>,
     /// The process of the network.
     carrier: Option<usize>,
 }
@@ -131,7 +140,7 @@ pub(in crate::cpu) struct Clusters {
 impl Clusters {
     pub fn new(chip: &Chip) -> Clusters {
         let Some(facts) = &chip.clusters else { return Clusters::default() };
-        let blocks = facts.all.iter().map(|cluster| {
+        let blocks = facts.all.iter().enumerate().map(|(at, cluster)| {
             let chip::BufferManager { partitioning, ports, requests, hardware, words, .. } =
                 facts.manager;
             let cpus = cluster.cores.len();
@@ -144,7 +153,10 @@ impl Clusters {
                 inbox: VecDeque::new(),
                 dma: BlockDma::new(cpus, facts.dma.jobs as usize),
                 events: Synchroniser::new(cpus),
-                manager: BufferManager::new(shape),
+                manager: BufferManager::with_functions(
+                    shape,
+                    facts.accelerators_of(at).map(|(_, one)| one.block / 4),
+                ),
                 own: vec![0; own as usize],
                 waiting: Vec::new(),
                 workers: HashMap::new(),
@@ -153,6 +165,7 @@ impl Clusters {
         Clusters {
             network: Some(Network::new(facts.noc)),
             blocks: blocks.collect(),
+            served: vec![Served::default(); facts.accelerators.len()],
             ..Clusters::default()
         }
     }
@@ -164,7 +177,7 @@ impl Clusters {
 
     /// The process of a worker of a cluster.
     pub(super) fn worker(&self, cluster: usize, worker: Worker) -> Option<usize> {
-        self.blocks.get(cluster)?.workers.get(&(worker as u8)).copied()
+        self.blocks.get(cluster)?.workers.get(&worker).copied()
     }
 
     /// Whether nothing is under way between the two ports of a line.
@@ -214,7 +227,7 @@ impl Machine {
             None => clusters.carrier = Some(process),
             Some((cluster, worker)) => {
                 if let Some(blocks) = clusters.blocks.get_mut(cluster) {
-                    blocks.workers.insert(worker as u8, process);
+                    blocks.workers.insert(worker, process);
                 }
             }
         }

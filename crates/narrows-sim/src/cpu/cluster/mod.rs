@@ -4,6 +4,7 @@
 mod blocks;
 mod fifo;
 mod frames;
+mod function;
 mod incoming;
 mod kept;
 mod line;
@@ -17,6 +18,7 @@ pub use crate::part::fault::{Fault, Noted};
 pub use crate::part::synchroniser::EventRegister;
 pub use crate::part::window::{in_cluster, shared};
 pub(super) use blocks::work;
+pub use function::Served;
 pub use line::{Line, Mechanism, Side};
 pub(super) use link::{Carried, End, entries, holds_frames, side_bytes};
 pub(super) use machine::{Clusters, Worker, workers};

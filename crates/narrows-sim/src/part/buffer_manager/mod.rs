@@ -9,7 +9,12 @@
 
 mod access;
 mod blocks;
+#[cfg(test)]
+mod function_tests;
+mod functions;
 mod queues;
+#[cfg(test)]
+mod random_apart_tests;
 #[cfg(test)]
 mod random_tests;
 mod tables;
@@ -21,6 +26,7 @@ pub(crate) use tables::Places;
 
 use super::fault::{Fault, Noted};
 use crate::chip::Partitioning;
+use functions::Function;
 use queues::Queues;
 use tables::Port;
 
@@ -28,6 +34,7 @@ use tables::Port;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub partitioning: Partitioning,
+    /// Those who make requests: of a manager with functions, they come on top.
     pub cpus: usize,
     pub ports: usize,
     /// Requests that it holds for each CPU in each direction.
@@ -118,6 +125,8 @@ pub(crate) struct BufferManager {
     users: Vec<Option<(u8, usize)>>,
     writes: Queues<Write>,
     reads: Queues<Read>,
+    /// Functions, whose numbers follow those of the CPUs.
+    functions: Vec<Function>,
     /// What went wrong and was not looked at.
     pub faults: Vec<Noted>,
 }
@@ -131,6 +140,7 @@ impl BufferManager {
             users: vec![None; shape.ports],
             writes: Queues::new(shape.cpus, shape.requests),
             reads: Queues::new(shape.cpus, shape.requests),
+            functions: Vec::new(),
             faults: Vec::new(),
         }
     }
@@ -183,6 +193,9 @@ impl BufferManager {
     /// A request is complete.
     fn request(&mut self, access: Access, words: &[u32]) -> Result<Stored, Fault> {
         let Access { way, cpu, port, .. } = access;
+        if access.kind != Kind::Setup && self.is_function(cpu) {
+            return Err(Fault::NotARequest);
+        }
         match (access.kind, way, words) {
             (Kind::Address, Way::Write, [from, to, bytes]) => {
                 if *bytes == 0 {
@@ -218,7 +231,11 @@ impl BufferManager {
                 Ok(Stored::Queued(Way::Read))
             }
             (Kind::Setup, _, [other, rest @ ..]) => {
-                self.set_up(port, self.entry(way, Endpoint::of(*other), rest)?)
+                let entry = self.entry(way, Endpoint::of(*other), rest)?;
+                self.holds_block(cpu, &entry)?;
+                let entered = self.set_up(port, entry)?;
+                self.attach(cpu, port);
+                Ok(entered)
             }
             _ => Err(Fault::NotARequest),
         }
@@ -294,7 +311,7 @@ impl BufferManager {
                 self.room(port)?;
                 Ok(Loaded::Word(self.come(port)))
             }
-            (Kind::Direct, Way::Read) => {
+            (Kind::Direct, Way::Read) if !self.is_function(cpu) => {
                 self.room(port)?;
                 match self.users[usize::from(port)] {
                     _ if !end => return Err(Fault::NoEnd),

@@ -13,10 +13,10 @@ const CLUSTERS: usize = 3;
 const CPUS: u8 = 3;
 const PORTS: usize = 8;
 
-struct Dice(u64);
+pub(super) struct Dice(pub u64);
 
 impl Dice {
-    fn roll(&mut self, below: u32) -> u32 {
+    pub(super) fn roll(&mut self, below: u32) -> u32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         ((self.0 >> 33) % u64::from(below.max(1))) as u32
     }

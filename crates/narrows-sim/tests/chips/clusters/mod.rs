@@ -1,6 +1,7 @@
 //! Clusters on a network on chip: what loads and stores of global addresses do and take, DMA and
 //! events, the buffer manager, what is signalled, and that both engines agree.
 
+mod accelerators;
 mod faults;
 mod random;
 

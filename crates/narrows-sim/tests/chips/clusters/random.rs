@@ -2,6 +2,7 @@
 //! engine: the same end, the same stores at the same moments, the same words, the same faults.
 //! `NARROWS_CASES` says how many there are.
 
+use super::accelerators::{FIFO, attach};
 use super::{
     Access, COPY, Fault, Kind, Mode, RECEIVE, RECEIVER, SEND, SENDER, WORD, Way, ask, bytes, chip,
     dma, entry, in_cluster, of, port,
@@ -42,6 +43,11 @@ fn drawn(dice: &Dice) -> Chip {
     clusters.manager.requests = 1 + dice.roll(4) as u32;
     clusters.manager.hardware = dice.one_in(3);
     clusters.manager.partitioning = dice.pick(&Partitioning::ALL);
+    let function = &mut clusters.accelerators[0];
+    function.block = 4 * (1 + dice.roll(20) as u32);
+    function.result = 4 * (1 + dice.roll(20) as u32);
+    function.latency = Cost::Cycles(dice.roll(40));
+    function.rate = 1 + dice.roll(8) as u32;
     chip
 }
 
@@ -64,12 +70,13 @@ fn program(cpu: &Cpu, dice: &Dice, seen: &RefCell<Seen>) {
         let sizes = (32768, 70, dice.roll(8) as u32);
         let from = entry(cpu.chip(), Way::Read, port(before as u16, 0), sizes);
         note(status(ask(cpu, of(RECEIVER, 1), &from)));
+        note(status(function(cpu, dice, own)));
     }
     for _ in 0..40 {
         let offset = |dice: &Dice| dice.roll(500) as u32 * 4;
         let any = dice.roll(4) as usize;
         let len = 4 * (1 + dice.roll(30) as u32);
-        let what = match dice.roll(11) {
+        let what = match dice.roll(13) {
             0 => status(cpu.bus_store(shared(any, offset(dice)), dice.roll(1 << 32) as u32)),
             1 => match cpu.bus_load(shared(any, offset(dice))) {
                 Ok(word) => u64::from(word.unwrap_or(0)),
@@ -100,7 +107,9 @@ fn program(cpu: &Cpu, dice: &Dice, seen: &RefCell<Seen>) {
                 }
             }
             8 => status(cpu.bus_store(in_cluster(own, dice.roll(1 << 22) as u32), 3)),
-            9 if number == 0 => {
+            9 => status(ask(cpu, of(SEND, 6), &[shared(own, offset(dice)), len])),
+            10 => status(ask(cpu, of(RECEIVE, 7), &[shared(own, 20480), len])),
+            11 if number == 0 => {
                 // Its own, which does end: two do not wait with one mask.
                 let done = dma(cpu, shared(own, 0), shared(any, 4096), len, 30);
                 if done.is_ok() {
@@ -118,6 +127,28 @@ fn program(cpu: &Cpu, dice: &Dice, seen: &RefCell<Seen>) {
     cpu.compute(Time::nanos(20_000));
     let all = bytes(cpu, own, 0, 4096);
     note(all.iter().fold(7, |sum: u64, byte| sum.wrapping_mul(31) ^ u64::from(*byte)));
+}
+
+/// What the cores of each cluster set up of a way through the function in cluster 3: from port 6 of
+/// cluster 2 to port 7 of cluster 1. At times its result has no port.
+fn function(cpu: &Cpu, dice: &Dice, own: usize) -> Result<(), Fault> {
+    let chip = cpu.chip();
+    let sizes = (FIFO, 30 + dice.roll(30) as u32, 0);
+    match own {
+        1 => ask(cpu, of(RECEIVER, 7), &entry(chip, Way::Read, port(3, 5), sizes)),
+        2 => ask(cpu, of(SENDER, 6), &entry(chip, Way::Write, port(3, 4), (FIFO, 40, 0))),
+        3 => {
+            attach(cpu, RECEIVER, 4, &entry(chip, Way::Read, port(2, 6), (FIFO, 40, 4)))?;
+            match dice.one_in(4) {
+                true => Ok(()),
+                false => {
+                    let gives = entry(chip, Way::Write, port(1, 7), (FIFO, 30, 0));
+                    attach(cpu, SENDER, 5, &gives)
+                }
+            }
+        }
+        _ => Ok(()),
+    }
 }
 
 fn run(number: u64, mode: Mode) -> (Outcome, Vec<Seen>, Vec<Signalled>) {
