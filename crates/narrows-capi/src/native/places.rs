@@ -62,10 +62,8 @@ mod tests {
     fn a_place_that_is_used_again_is_not_what_it_was() {
         let mut places = Places::default();
         assert_eq!((places.put(5, 'a'), places.put(6, 'b')), (Some(0), Some(1)));
-        assert_eq!(
-            (places.get(0, 5).copied(), places.get(0, 6), places.get(9, 5)),
-            (Some('a'), None, None)
-        );
+        assert_eq!(places.get(0, 5).copied(), Some('a'));
+        assert!(places.get(0, 6).is_none() && places.get(9, 5).is_none());
         assert_eq!(
             (places.take(0, 6), places.take(0, 5), places.take(0, 5)),
             (None, Some('a'), None)
