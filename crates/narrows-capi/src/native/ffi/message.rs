@@ -37,7 +37,6 @@ pub unsafe extern "C" fn narrows_send(
 }
 
 /// Sends a message with a priority and a mark.
-#[expect(clippy::too_many_arguments, reason = "as C has them")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_send_marked(
     peer: *mut c_void,
