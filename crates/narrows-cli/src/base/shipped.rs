@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(path("sweeps", "voice"), Path::new("sweeps/voice.toml"));
         assert_eq!(path("workloads", "mine.toml"), Path::new("mine.toml"));
         assert_eq!(names("sweeps").collect::<Vec<_>>(), ["chips", "memory", "voice"]);
-        assert_eq!(names("workloads").count(), 3);
+        assert_eq!(names("workloads").count(), 4);
     }
 
     /// What is listed here is all that there is.

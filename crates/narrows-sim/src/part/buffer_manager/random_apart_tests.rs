@@ -37,13 +37,16 @@ struct Connection {
     read: u32,
 }
 
+/// A request that is being sent, and the places that the rest of it goes to.
+type Sending = (Write, VecDeque<(u32, u32)>);
+
 struct World {
     partitioning: Partitioning,
     dice: Dice,
     blocks: Vec<BufferManager>,
     memories: Vec<Vec<u32>>,
-    /// What each BMI is sending, and where the rest of it goes.
-    sending: Vec<Option<(Write, VecDeque<(u32, u32)>)>>,
+    /// What each BMI is sending.
+    sending: Vec<Option<Sending>>,
     fetching: Vec<Option<Taken>>,
     links: Vec<Vec<VecDeque<Message>>>,
     connections: Vec<Connection>,
