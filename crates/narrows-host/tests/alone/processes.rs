@@ -352,7 +352,6 @@ fn a_callee_hears_of_its_callers_death_has_all_it_sent_and_serves_the_next() {
 
 #[test]
 fn a_peer_that_is_stopped_is_not_dead_and_has_everything_when_it_goes_on() {
-    let _alone = alone();
     nothing_stays(|directory| {
         let mut node = node(directory, "survivor");
         node.open(NEWS).unwrap();
