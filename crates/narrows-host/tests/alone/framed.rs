@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::common::process::{Peer, Random, Role, alone, number, payload, possessions};
+use crate::common::process::{
+    Peer, Random, Role, alone, no_more_than, number, payload, possessions,
+};
 use crate::common::rig::Threads;
 use crate::common::stranger::{self, greeting, stranger};
 use crate::common::{Over, PATIENCE, name};
@@ -85,13 +87,7 @@ fn what_was_sent_before_an_end_in_order_arrives() {
         drop(a);
         (0..150).for_each(|message| assert_eq!(next(&mut b), Some(message)));
     }
-    let end = Instant::now() + PATIENCE;
-    let more = |now: (usize, usize)| now.0 > before.0 || now.1 > before.1;
-    while more(possessions()) {
-        // The threads end a moment after their links.
-        assert!(Instant::now() < end, "{:?} left of {before:?}", possessions());
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    no_more_than(before);
 }
 
 #[test]

@@ -43,6 +43,20 @@ pub fn possessions() -> (usize, usize) {
     (std::fs::read_dir("/proc/self/fd").unwrap().count(), regions)
 }
 
+/// Waits until the process has no more than it had before. Threads and descriptors end a moment
+/// after their links, and what a test before this one was just closing may be gone as well.
+pub fn no_more_than(before: (usize, usize)) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let now = possessions();
+        if now.0 <= before.0 && now.1 <= before.1 {
+            return;
+        }
+        assert!(Instant::now() < end, "{before:?} at first, {now:?} left");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// A node with a copy engine and places for few messages.
 pub fn node(directory: &Path, name: &str) -> Node {
     let host = Options::new(name).directory(directory).copy_engine(None).open().unwrap();

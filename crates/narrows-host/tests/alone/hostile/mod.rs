@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use crate::common::PATIENCE;
-use crate::common::process::{alone, possessions};
+use crate::common::process::{alone, no_more_than, possessions};
 use crate::forge::Random;
 use narrows::platform::{Memory, Platform};
 use scene::{LINKS, Scene, connection, layout, node, open, turn};
@@ -106,9 +106,5 @@ fn whatever_comes_nothing_of_it_stays_and_honest_peers_meet() {
     }
     drop(scene);
     // What is neither memory nor a bell is closed by another thread.
-    let deadline = Instant::now() + PATIENCE;
-    while possessions() != before {
-        assert!(Instant::now() < deadline, "{before:?} at first, {:?} now", possessions());
-        std::thread::yield_now();
-    }
+    no_more_than(before);
 }

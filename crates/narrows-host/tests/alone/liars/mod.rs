@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use honest::Totals;
 
-use crate::common::process::{Peer, Role, alone, possessions, rounds};
+use crate::common::process::{Peer, Role, alone, no_more_than, possessions, rounds};
 use crate::common::{PATIENCE, name};
 use narrows::endpoint::Limits;
 use narrows::memory::{Class, Layout};
@@ -116,11 +116,7 @@ fn lies(liar: &Liar) {
         drop(victim);
         honest.join().expect("the honest peer notices nothing");
     });
-    let end = Instant::now() + PATIENCE;
-    while possessions() != before {
-        assert!(Instant::now() < end, "{before:?} at first, {:?} left", possessions());
-        std::thread::yield_now();
-    }
+    no_more_than(before);
 }
 
 #[test]
