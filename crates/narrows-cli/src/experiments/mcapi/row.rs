@@ -94,7 +94,7 @@ pub(super) fn text(all: &[Ran]) -> String {
     ];
     if clusters {
         columns.insert(0, ("mechanism", Align::Left));
-        columns.push(("bytes in the network", Align::Right));
+        columns.push(("network B", Align::Right));
     }
     let mut table = Table::new(&columns);
     for ran in all {
