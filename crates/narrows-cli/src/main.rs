@@ -14,7 +14,7 @@ use narrows_cli::experiments::bench::susan;
 use narrows_cli::experiments::run::flags::Run;
 use narrows_cli::experiments::{bench, calibrate, mcapi, papers, run, sweep};
 use narrows_cli::flags::{Command, Flags, Inner, Process};
-use narrows_cli::formats::platform;
+use narrows_cli::formats::{platform, workload};
 use narrows_cli::rig::callee;
 use narrows_cli::services::bridge;
 use narrows_cli::{heeded, manual};
@@ -100,9 +100,10 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
 
 /// Runs a workload: of flows, or of an image that is cut among CPUs.
 fn carry(global: &Global, args: &Run) -> Result<(), Failure> {
-    match susan::file::read(&args.workload)? {
+    let text = workload::text(&args.workload)?;
+    match susan::file::parse(&args.workload, &text)? {
         Some(file) => susan::file::run(global, args, file),
-        None => run::run(global, args),
+        None => run::run(global, args, &text),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::base::failure::{Failure, Kind};
 use crate::base::output::without_code;
 use crate::base::shipped;
-use narrows_sim::file::Mistake;
+use narrows_sim::file::{Mistake, Table};
 use std::io::Read;
 use std::path::Path;
 
@@ -27,6 +27,17 @@ pub fn text(path: &Path, what: &str, example: &str) -> Result<String, Failure> {
         return Err(refuse(format!("it is larger than {MAX_FILE} bytes")));
     }
     String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8 text".into()))
+}
+
+/// What reports call what a file describes: its `name`, or the file's own without its ending.
+///
+/// # Errors
+/// The name is none.
+pub fn name(path: &Path, top: &Table<'_>) -> Result<String, Mistake> {
+    match top.find("name") {
+        Some(value) => value.name(),
+        None => Ok(path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
+    }
 }
 
 /// What is wrong with a file, with its place.

@@ -43,16 +43,8 @@ pub struct Offload {
     pub flows: Vec<Flow>,
 }
 
-/// The flows of a file; none if the first of them names no accelerator.
-///
-/// # Errors
-/// The file cannot be read, or the first mistake with its place.
-pub fn read(path: &Path) -> Result<Option<Offload>, Failure> {
-    let text = input::text(path, "the workload", "a workload file, such as workloads/voice.toml")?;
-    parse(path, &text)
-}
-
-/// As [`read`], for a text already at hand; `path` names it in messages.
+/// The flows of a file's text; none if none of them names an accelerator. `path` names the file in
+/// messages.
 ///
 /// # Errors
 /// The first mistake with its place.
@@ -70,10 +62,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Option<Offload>, Failure> {
 }
 
 fn offload(path: &Path, top: &Table<'_>) -> Result<Offload, Mistake> {
-    let name = match top.find("name") {
-        Some(value) => value.name()?,
-        None => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-    };
+    let name = input::name(path, top)?;
     let mut flows: Vec<Flow> = Vec::new();
     for table in top.some_tables("flow", MOST_FLOWS, &FLOW)? {
         let one = flow(&table)?;

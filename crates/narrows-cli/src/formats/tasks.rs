@@ -60,16 +60,8 @@ pub struct Graph {
     pub traffic: Vec<Traffic>,
 }
 
-/// The tasks of a file; none if the file has no `[[task]]` and is a workload of flows.
-///
-/// # Errors
-/// The file cannot be read, or the first mistake with its place.
-pub fn read(path: &Path) -> Result<Option<Graph>, Failure> {
-    let text = input::text(path, "the workload", "a workload file, such as workloads/voice.toml")?;
-    parse(path, &text)
-}
-
-/// As [`read`], for a text already at hand; `path` names it in messages.
+/// The tasks of a file's text; none if the file has no `[[task]]` and is a workload of flows.
+/// `path` names it in messages.
 ///
 /// # Errors
 /// The first mistake with its place.
@@ -83,10 +75,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Option<Graph>, Failure> {
 }
 
 fn graph(path: &Path, top: &Table<'_>) -> Result<Graph, Mistake> {
-    let name = match top.find("name") {
-        Some(value) => value.name()?,
-        None => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-    };
+    let name = input::name(path, top)?;
     let mut tasks: Vec<Task> = Vec::new();
     for table in top.some_tables("task", MOST_TASKS, &TASK)? {
         let value = table.get("name", A_NAME)?;

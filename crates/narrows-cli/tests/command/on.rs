@@ -1,8 +1,9 @@
 //! `narrows run` and `narrows bench` with `--on`: the same, on a simulated chip.
 
 use serde_json::Value;
+use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 const FAST: &str = "generic-amp";
 
@@ -45,6 +46,22 @@ fn named<'a>(rows: &'a [Value], start: &str) -> Vec<&'a Value> {
 
 fn value(row: &Value) -> f64 {
     row["value"].as_f64().unwrap()
+}
+
+/// As [`printed`], with a text that comes through a pipe.
+fn piped(arguments: &[&str], text_in: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_narrows"));
+    let mut child = command
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(text_in.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
 }
 
 fn fails(arguments: &[&str], code: i32) -> String {
@@ -374,4 +391,18 @@ fn round_trips_are_distributed_as_the_report_says() {
     assert_eq!(found.iter().filter(|name| name.starts_with("trips-one-")).count(), 2, "{found:?}");
     assert!(found.iter().any(|name| name.contains("in_place_spin")), "{found:?}");
     assert!(!found.contains(&"trips.hgrm".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_workload_that_comes_through_a_pipe_is_read_once() {
+    let flow = "[[flow]]\nname = \"one\"\nfunction = \"echo\"\nrequest = 48\nperiod = \"1ms\"\n";
+    let on = ["--on", FAST, "--json"];
+    for command in [&["run", "/dev/stdin", "--duration", "20ms"][..], &["advise", "/dev/stdin"]] {
+        let report: Value = serde_json::from_str(&piped(&[command, &on].concat(), flow)).unwrap();
+        assert_eq!(report["results"][0]["flow"], "one", "{command:?}");
+    }
+    let image = "[susan]\ncpus = 2\nfind = \"edges\"\n";
+    let rows = piped(&["run", "/dev/stdin", "--on", "bmm-clusters", "--json"], image);
+    let report: Value = serde_json::from_str(&rows).unwrap();
+    assert_eq!(report["results"][0]["cpus"], 2);
 }

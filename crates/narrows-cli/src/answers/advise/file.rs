@@ -1,7 +1,7 @@
 //! The workload with the strategies that were chosen.
 
 use crate::base::failure::{Failure, Kind};
-use crate::base::{input, output, shipped};
+use crate::base::{output, shipped};
 use narrows::strategy::Strategy;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,9 @@ pub(super) struct Chosen {
 /// [`Kind::Output`] if it cannot be written.
 pub(super) fn write(
     directory: &Path,
-    workload: &Path,
+    (workload, text): (&Path, &str),
     chosen: &[Chosen],
 ) -> Result<PathBuf, Failure> {
-    let text = input::text(workload, "the workload", "a workload file")?;
     let file = workload.file_name().unwrap_or(workload.as_os_str());
     let path = directory.join(file);
     let same = |a: &Path, b: &Path| {

@@ -3,7 +3,7 @@
 use crate::answers::tune::flags::{Objective, clock, percent};
 use crate::base::number::{number, size};
 use crate::base::offered::{offered, workloads};
-use crate::base::options::{PageFile, places};
+use crate::base::options::{Global, PageFile, places};
 use crate::base::shipped;
 use crate::formats::strategy;
 use crate::formats::values::{Choice, strategy_name};
@@ -67,4 +67,20 @@ pub struct Advise {
     /// Where to write what was found as a page.
     #[command(flatten)]
     pub page: PageFile,
+}
+
+impl Advise {
+    /// What was given that says something of workloads of strategies alone.
+    pub fn of_strategies(&self, global: &Global) -> Option<&'static str> {
+        let given = [
+            (self.objective != Objective::Load, "--objective"),
+            (self.memory.is_some(), "--memory"),
+            (self.dsps.is_some(), "--dsps"),
+            (!self.strategy.is_empty(), "--strategy"),
+            (!self.clocks.is_empty(), "--clocks"),
+            (self.out.is_some(), "--out"),
+            (global.cores.is_some(), "--cores"),
+        ];
+        given.into_iter().find_map(|(given, flag)| given.then_some(flag))
+    }
 }

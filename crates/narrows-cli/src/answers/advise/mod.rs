@@ -19,7 +19,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine as Here, Root};
 use crate::base::options::{Global, HOST};
 use crate::base::output;
-use crate::base::page::PageOut;
+use crate::base::page::{Page, PageOut};
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::listed;
@@ -37,6 +37,7 @@ use flags::Advise;
 use narrows_sim::chip::Chip;
 use narrows_sim::time::Frequency;
 use said::Said;
+use serde::Serialize;
 use std::time::Duration;
 use words::Group;
 
@@ -59,13 +60,14 @@ const PROPOSALS: usize = 10;
 /// with.
 pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     let page = PageOut::new(&args.page)?;
-    if let Some(graph) = formats::tasks::read(&args.workload)? {
+    let text = workload::text(&args.workload)?;
+    if let Some(graph) = formats::tasks::parse(&args.workload, &text)? {
         return tasks::run(global, args, &page, &graph);
     }
-    if let Some(work) = formats::offload::read(&args.workload)? {
+    if let Some(work) = formats::offload::parse(&args.workload, &text)? {
         return offload::run(global, args, &page, &work);
     }
-    let workload = workload::read(&args.workload)?;
+    let workload = workload::parse(&args.workload, &text)?;
     let chip = (args.on != HOST).then(|| platform::load(&args.on)).transpose()?;
     if let Some(directory) = &args.out {
         output::make_directory(directory)?;
@@ -83,7 +85,7 @@ pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     let written = match &args.out {
         Some(directory) => {
             let chosen: Vec<_> = said.chosen(&workload);
-            Some(file::write(directory, &args.workload, &chosen)?)
+            Some(file::write(directory, (&args.workload, &text), &chosen)?)
         }
         None => None,
     };
@@ -100,6 +102,22 @@ pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
         output::print(said.text(&workload, &heading, &command).as_bytes())?;
     }
     page.write(|| page::page(&place, &workload.name, &said, &rows, &command))
+}
+
+/// Prints what was found of a workload of another kind than strategies carry, and writes its page.
+fn print<R: Serialize>(
+    global: &Global,
+    page: &PageOut,
+    name: &str,
+    (report, text): (&Report<R>, fn(&Report<R>) -> String),
+) -> Result<(), Failure> {
+    if global.json {
+        report.print()?;
+    } else {
+        let heading = report.machine.elsewhere().unwrap_or_default();
+        output::print(format!("{name} {heading}\n\n{}", text(report)).as_bytes())?;
+    }
+    page.write(|| Page::of(report))
 }
 
 /// What is asked, and of what.

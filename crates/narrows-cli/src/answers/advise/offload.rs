@@ -3,11 +3,10 @@
 use serde::Serialize;
 
 use super::flags::Advise;
-use crate::answers::tune::flags::Objective;
+use super::print;
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Global, HOST};
-use crate::base::output;
-use crate::base::page::{Page, PageOut};
+use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, counted, number, wrap};
@@ -46,17 +45,8 @@ pub struct Row {
 
 /// Whether everything that was asked for means something for such flows.
 fn sensible(global: &Global, args: &Advise) -> Result<(), Failure> {
-    let given = [
-        (args.objective != Objective::Load, "--objective"),
-        (args.memory.is_some(), "--memory"),
-        (args.dsps.is_some(), "--dsps"),
-        (!args.strategy.is_empty(), "--strategy"),
-        (!args.clocks.is_empty(), "--clocks"),
-        (args.out.is_some(), "--out"),
-        (args.load < 100.0, "--load"),
-        (global.cores.is_some(), "--cores"),
-    ];
-    if let Some((_, flag)) = given.iter().find(|(given, _)| *given) {
+    let load = (args.load < 100.0).then_some("--load");
+    if let Some(flag) = args.of_strategies(global).or(load) {
         let text = format!("{flag} means nothing to flows through accelerators: leave it out");
         return Err(Failure::new(Kind::Usage, text));
     }
@@ -89,14 +79,7 @@ pub(super) fn run(
     drop(progress);
     let mut report = Report::new("advise", sim::machine(&chip), rows(&chip, work, &advice));
     report.notes = said(work, &advice);
-    if global.json {
-        report.print()?;
-    } else {
-        let heading = report.machine.elsewhere().unwrap_or_default();
-        let text = format!("{} {heading}\n\n{}", work.name, text(&report));
-        output::print(text.as_bytes())?;
-    }
-    page.write(|| Page::of(&report))
+    print(global, page, &work.name, (&report, text))
 }
 
 fn rows(chip: &Chip, work: &Offload, advice: &Advice) -> Vec<Row> {

@@ -4,11 +4,10 @@
 use serde::Serialize;
 
 use super::flags::Advise;
-use crate::answers::tune::flags::Objective;
+use super::print;
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Global, HOST};
-use crate::base::output;
-use crate::base::page::{Page, PageOut};
+use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, wrap};
@@ -50,16 +49,7 @@ pub struct Processor {
 
 /// Whether everything that was asked for means something for tasks.
 fn sensible(global: &Global, args: &Advise) -> Result<(), Failure> {
-    let given = [
-        (args.objective != Objective::Load, "--objective"),
-        (args.memory.is_some(), "--memory"),
-        (args.dsps.is_some(), "--dsps"),
-        (!args.strategy.is_empty(), "--strategy"),
-        (!args.clocks.is_empty(), "--clocks"),
-        (args.out.is_some(), "--out"),
-        (global.cores.is_some(), "--cores"),
-    ];
-    if let Some((_, flag)) = given.iter().find(|(given, _)| *given) {
+    if let Some(flag) = args.of_strategies(global) {
         let text = format!("{flag} is for workloads of flows: leave it out for one of tasks");
         return Err(Failure::new(Kind::Usage, text));
     }
@@ -99,14 +89,7 @@ pub(super) fn run(
     let rows = vec![row(&chip, graph, "clustered", clustered), row(&chip, graph, "spread", spread)];
     let mut report = Report::new("advise", sim::machine(&chip), rows);
     report.notes = said(&report.results);
-    if global.json {
-        report.print()?;
-    } else {
-        let heading = report.machine.elsewhere().unwrap_or_default();
-        let text = format!("{} {heading}\n\n{}", graph.name, text(&report));
-        output::print(text.as_bytes())?;
-    }
-    page.write(|| Page::of(&report))
+    print(global, page, &graph.name, (&report, text))
 }
 
 fn row(chip: &Chip, graph: &Graph, name: &'static str, of: &Placement) -> Row {

@@ -50,12 +50,12 @@ use row::Made;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Runs a workload and prints the report.
+/// Runs the workload of a file, whose text was read, and prints the report.
 ///
 /// # Errors
 /// Whatever ends it early, after a report of what was measured until then.
-pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
-    let workload = workload::read(&args.workload)?;
+pub fn run(global: &Global, args: &Run, text: &str) -> Result<(), Failure> {
+    let workload = workload::parse(&args.workload, text)?;
     let inputs = workload.inputs()?;
     let strategies = match args.strategies() {
         none if none.is_empty() => workload.strategies.clone(),

@@ -227,15 +227,20 @@ impl Work {
     }
 }
 
+/// The text of a workload file, of flows or of another kind: a pipe can be read once.
+///
+/// # Errors
+/// [`Kind::Workload`](crate::base::failure::Kind) if it cannot be read.
+pub fn text(path: &Path) -> Result<String, Failure> {
+    input::text(path, "the workload", "a workload file, such as workloads/voice.toml")
+}
+
 /// Reads and checks a workload file. Paths in it are relative to the file's directory.
 ///
 /// # Errors
 /// [`Kind::Workload`](crate::base::failure::Kind) with file, line and column of the first mistake.
 pub fn read(path: &Path) -> Result<Workload, Failure> {
-    parse(
-        path,
-        &input::text(path, "the workload", "a workload file, such as workloads/voice.toml")?,
-    )
+    parse(path, &text(path)?)
 }
 
 /// As [`read`], for a text already at hand; `path` names it in messages.

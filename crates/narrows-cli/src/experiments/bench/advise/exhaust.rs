@@ -6,7 +6,7 @@ use crate::base::options::Global;
 use crate::base::threads;
 use crate::experiments::advice::trial::{REPEATS, on_chip};
 use crate::experiments::advice::{Assignment, Fit, Judge, Trial, fits};
-use crate::formats::workload::{Offers, Workload};
+use crate::formats::workload::Offers;
 use crate::rig::plan::{Least, Machine, Planner, Subject};
 use narrows::strategy::{Notification, Strategy};
 use narrows_sim::chip::Chip;
@@ -36,12 +36,8 @@ pub(super) struct Tries<'a> {
     chip: &'a Chip,
     machine: &'a Machine,
     case: &'a Case,
-    /// Whole trials.
-    made: HashMap<Assignment, Trial>,
-    /// One repeat of each.
-    first: HashMap<Assignment, Trial>,
-    /// One repeat of each flow as if it were the only one.
-    alone: HashMap<(usize, Strategy), Trial>,
+    /// Of all flows, or of one of them as if it were the only one, in so many repeats.
+    made: HashMap<(Option<usize>, u32, Assignment), Trial>,
 }
 
 impl<'a> Tries<'a> {
@@ -51,36 +47,37 @@ impl<'a> Tries<'a> {
         machine: &'a Machine,
         case: &'a Case,
     ) -> Tries<'a> {
-        Tries {
-            global,
-            chip,
-            machine,
-            case,
-            made: HashMap::new(),
-            first: HashMap::new(),
-            alone: HashMap::new(),
-        }
+        Tries { global, chip, machine, case, made: HashMap::new() }
     }
 
     /// Whole trials of these, in their order.
     pub fn many(&mut self, all: &[Assignment]) -> Result<Vec<Trial>, Failure> {
-        let new: Vec<_> = all.iter().filter(|one| !self.made.contains_key(*one)).cloned().collect();
-        let made = self.try_all(&self.case.workload, &new, REPEATS)?;
-        self.made.extend(made.into_iter().map(|trial| (trial.assignment.clone(), trial)));
-        Ok(all.iter().filter_map(|one| self.made.get(one)).cloned().collect())
+        self.tried(None, all, REPEATS)
     }
 
-    fn try_all(
-        &self,
-        workload: &Workload,
+    /// Trials of all flows, or of one alone, in the order of these.
+    fn tried(
+        &mut self,
+        alone: Option<usize>,
         all: &[Assignment],
         repeats: u32,
     ) -> Result<Vec<Trial>, Failure> {
-        let (on, with) = ((self.chip, 1), (workload, &Offers::new(workload, None)?));
-        let tried = threads::each(all, |one| {
+        let key = |one: &Assignment| (alone, repeats, one.clone());
+        let new: Vec<_> =
+            all.iter().filter(|one| !self.made.contains_key(&key(one))).cloned().collect();
+        let mut workload = self.case.workload.clone();
+        if let Some(flow) = alone {
+            workload.flows = vec![workload.flows.swap_remove(flow)];
+        }
+        let (on, with) = ((self.chip, 1), (&workload, &Offers::new(&workload, None)?));
+        let made = threads::each(&new, |one| {
             on_chip(self.global, on, with, (one, Fit::default()), repeats)
         });
-        tried.into_iter().collect()
+        for trial in made {
+            let trial = trial?;
+            self.made.insert(key(&trial.assignment), trial);
+        }
+        Ok(all.iter().filter_map(|one| self.made.get(&key(one))).cloned().collect())
     }
 
     /// What the model allows: every strategy of a single flow; of several flows every combination
@@ -106,11 +103,7 @@ impl<'a> Tries<'a> {
     /// The best of these that holds. All are tried once, and what comes near the best by that has
     /// a whole trial.
     pub fn best(&mut self, all: &[Assignment], judge: &Judge) -> Result<Option<Trial>, Failure> {
-        let new: Vec<_> =
-            all.iter().filter(|one| !self.first.contains_key(*one)).cloned().collect();
-        let first = self.try_all(&self.case.workload, &new, 1)?;
-        self.first.extend(first.into_iter().map(|trial| (trial.assignment.clone(), trial)));
-        let first: Vec<Trial> = all.iter().filter_map(|one| self.first.get(one)).cloned().collect();
+        let first = self.tried(None, all, 1)?;
         let mut holding: Vec<&Trial> = first.iter().filter(|one| judge.holds(one)).collect();
         holding.sort_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
         let far = match judge.least {
@@ -149,14 +142,8 @@ impl<'a> Tries<'a> {
         if subjects.len() == 1 {
             return Ok(all);
         }
-        let own = self.case.workload.flows[flow].clone();
-        let alone = Workload { flows: vec![own], ..self.case.workload.clone() };
-        let new = all.iter().filter(|by| !self.alone.contains_key(&(flow, **by)));
-        let new: Vec<Assignment> = new.map(|by| vec![*by]).collect();
-        let made = self.try_all(&alone, &new, 1)?;
-        self.alone.extend(made.into_iter().map(|trial| ((flow, trial.assignment[0]), trial)));
-        let trials: Vec<Trial> =
-            all.iter().filter_map(|by| self.alone.get(&(flow, *by))).cloned().collect();
+        let all: Vec<Assignment> = all.into_iter().map(|by| vec![by]).collect();
+        let trials = self.tried(Some(flow), &all, 1)?;
         let mut kept = Vec::new();
         for least in [Least::Load, Least::Latency] {
             let order = Judge { least, load: 100.0 }.order(&trials);

@@ -25,16 +25,12 @@ pub struct File {
     susan: Susan,
 }
 
-/// The image of a file; none if the file has no `[susan]` and is a workload of flows.
+/// The image of a file's text; none if the file has no `[susan]` and is a workload of flows. `path`
+/// names it in messages.
 ///
 /// # Errors
-/// The file cannot be read, or the first mistake with its place.
-pub fn read(path: &Path) -> Result<Option<File>, Failure> {
-    let text = input::text(path, "the workload", "a workload file, such as workloads/voice.toml")?;
-    parse(path, &text)
-}
-
-fn parse(path: &Path, text: &str) -> Result<Option<File>, Failure> {
+/// The first mistake with its place.
+pub fn parse(path: &Path, text: &str) -> Result<Option<File>, Failure> {
     // What is no TOML is a mistake of a workload of flows, which says so.
     let Ok(document) = (Text { path, text }).parse() else { return Ok(None) };
     if document.any().find("susan").is_none() {
@@ -45,10 +41,7 @@ fn parse(path: &Path, text: &str) -> Result<Option<File>, Failure> {
 }
 
 fn file(path: &Path, top: &Table<'_>) -> Result<File, Mistake> {
-    let name = match top.find("name") {
-        Some(value) => value.name()?,
-        None => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-    };
+    let name = input::name(path, top)?;
     let table = top.get("susan", "a table")?.table(&KEYS)?;
     let mut susan = Susan::default();
     if let Some(value) = table.find("cpus") {
