@@ -109,7 +109,8 @@ fn print<R: Serialize>(
     global: &Global,
     page: &PageOut,
     name: &str,
-    (report, text): (&Report<R>, fn(&Report<R>) -> String),
+    report: &Report<R>,
+    text: fn(&Report<R>) -> String,
 ) -> Result<(), Failure> {
     if global.json {
         report.print()?;

@@ -79,7 +79,7 @@ pub(super) fn run(
     drop(progress);
     let mut report = Report::new("advise", sim::machine(&chip), rows(&chip, work, &advice));
     report.notes = said(work, &advice);
-    print(global, page, &work.name, (&report, text))
+    print(global, page, &work.name, &report, text)
 }
 
 fn rows(chip: &Chip, work: &Offload, advice: &Advice) -> Vec<Row> {

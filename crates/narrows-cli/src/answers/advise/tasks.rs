@@ -89,7 +89,7 @@ pub(super) fn run(
     let rows = vec![row(&chip, graph, "clustered", clustered), row(&chip, graph, "spread", spread)];
     let mut report = Report::new("advise", sim::machine(&chip), rows);
     report.notes = said(&report.results);
-    print(global, page, &graph.name, (&report, text))
+    print(global, page, &graph.name, &report, text)
 }
 
 fn row(chip: &Chip, graph: &Graph, name: &'static str, of: &Placement) -> Row {
