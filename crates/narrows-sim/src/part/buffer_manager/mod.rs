@@ -14,8 +14,6 @@ mod function_tests;
 mod functions;
 mod queues;
 #[cfg(test)]
-mod random_apart_tests;
-#[cfg(test)]
 mod random_tests;
 mod tables;
 #[cfg(test)]
