@@ -106,6 +106,7 @@ pub mod mqx;
 mod options;
 mod peer;
 mod rendezvous;
+mod spelling;
 pub mod system;
 mod trace;
 
@@ -118,6 +119,7 @@ pub use memory::words::{OwnWords, PeerWords};
 pub use memory::{PeerRegion, Region};
 pub use options::Options;
 pub use peer::{Peer, PeerError, Undelivered};
+pub use spelling::explain;
 pub use trace::{Record, Trace, stamp_cost};
 
 /// A node of the stack on this platform.

@@ -10,8 +10,8 @@ use narrows::endpoint::{
 use narrows::link::{LinkId, Name};
 use narrows::memory::{Class, Layout, LayoutError};
 use narrows::platform::Platform as _;
-use narrows::strategy::{Placement, Strategy, explain};
-use narrows_host::{Bell, Host, Node, Options};
+use narrows::strategy::{Placement, Strategy};
+use narrows_host::{Bell, Host, Node, Options, explain};
 
 use super::code::{Code, Fault, Outcome};
 use super::handle::{Handle, Kind, serial};
@@ -108,12 +108,16 @@ pub(super) fn strategy(text: &str) -> Outcome<Strategy> {
     text.parse().map_err(|error| Fault::said(Code::Strategy, explain(text, error, &[])))
 }
 
+/// Whether a time of C's is none to wait.
+#[inline]
+pub(super) fn at_once(within: Option<Duration>) -> bool {
+    within == Some(Duration::ZERO)
+}
+
 /// What a call that did not wait says of what has not happened.
 pub(super) fn hurried<T>(within: Option<Duration>, outcome: Outcome<T>) -> Outcome<T> {
     match outcome {
-        Err(fault) if fault.code == Code::Timeout && within == Some(Duration::ZERO) => {
-            Err(Code::Again.into())
-        }
+        Err(fault) if fault.code == Code::Timeout && at_once(within) => Err(Code::Again.into()),
         other => other,
     }
 }
@@ -189,9 +193,9 @@ impl State {
                 node.link(*link).close();
             }
         }
-        let link = match within {
-            Some(Duration::ZERO) => node.try_hunt(&name)?.ok_or(Code::Again)?,
-            within => node.hunt(&name, within)?,
+        let link = match at_once(within) {
+            true => node.try_hunt(&name)?.ok_or(Code::Again)?,
+            false => node.hunt(&name, within)?,
         };
         self.peer_of(link)
     }
@@ -221,7 +225,7 @@ impl State {
             return Ok(self.kept.remove(place).1);
         }
         let all = Select::default();
-        if within != Some(Duration::ZERO) {
+        if !at_once(within) {
             return Ok(self.node.receive(port, &all, within)?);
         }
         if let Some(lent) = self.node.try_receive(port, &all)? {
@@ -300,7 +304,7 @@ impl State {
             .collect();
         let mut functions: Vec<Function<'_>> =
             bodies.iter_mut().map(|(name, run)| Function { name: *name, run }).collect();
-        if within == Some(Duration::ZERO) {
+        if at_once(within) {
             node.poll();
             let served = node.try_serve(&mut functions);
             return if served > 0 { Ok(served) } else { Err(Code::Again.into()) };

@@ -80,7 +80,7 @@ pub fn offered(others: &[&'static str]) -> Vec<&'static str> {
 
 /// What is wrong with the name of a strategy: the word that is none, and the nearest that is one.
 pub fn explain(name: &str, error: &StrategyError) -> String {
-    narrows::strategy::explain(name, *error, &OTHERS).to_string()
+    narrows_host::explain(name, *error, &OTHERS)
 }
 
 /// Appends those that are not there yet.

@@ -5,10 +5,10 @@
 //! drivers that copy are named together with their acknowledgement: `copy` (by interrupt),
 //! `copy_lazy`, `copy_batched`.
 
-mod nearest;
 mod text;
+mod words;
 
-pub use nearest::{DRIVERS, Explained, NOTIFICATIONS, PLACEMENTS, explain};
+pub use words::{DRIVERS, NOTIFICATIONS, OTHERS, PLACEMENTS};
 
 use core::fmt;
 use core::time::Duration;

@@ -155,6 +155,26 @@ fn finish(
     }
 }
 
+/// Finishes the oldest call of a flow, if it is the one that is meant, into C's memory.
+///
+/// # Safety
+/// See the module page.
+unsafe fn finish_into(
+    flow: *mut c_void,
+    number: Option<u64>,
+    (response, length): (*mut c_void, *mut usize),
+    timeout: i64,
+) -> c_int {
+    let finish = || {
+        // SAFETY: as was promised.
+        let length = unsafe { Length::new(length) }?;
+        // SAFETY: as above.
+        let response = unsafe { room(response, length.get()) }?;
+        table::flow(flow as usize, |over| finish(over, number, (response, &length), timeout))
+    };
+    answer(finish())
+}
+
 /// Finishes a call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_finish(
@@ -163,15 +183,8 @@ pub unsafe extern "C" fn narrows_finish(
     length: *mut usize,
     timeout: i64,
 ) -> c_int {
-    let finish = || {
-        // SAFETY: as was promised.
-        let length = unsafe { Length::new(length) }?;
-        // SAFETY: as above.
-        let response = unsafe { room(response, length.get()) }?;
-        let Started { flow, number } = started;
-        table::flow(flow as usize, |over| finish(over, Some(number), (response, &length), timeout))
-    };
-    answer(finish())
+    // SAFETY: as was promised.
+    unsafe { finish_into(started.flow, Some(started.number), (response, length), timeout) }
 }
 
 /// Finishes the oldest call of a flow.
@@ -182,14 +195,8 @@ pub unsafe extern "C" fn narrows_finish_next(
     length: *mut usize,
     timeout: i64,
 ) -> c_int {
-    let finish = || {
-        // SAFETY: as was promised.
-        let length = unsafe { Length::new(length) }?;
-        // SAFETY: as above.
-        let response = unsafe { room(response, length.get()) }?;
-        table::flow(flow as usize, |over| finish(over, None, (response, &length), timeout))
-    };
-    answer(finish())
+    // SAFETY: as was promised.
+    unsafe { finish_into(flow, None, (response, length), timeout) }
 }
 
 /// How many calls are started and not finished.

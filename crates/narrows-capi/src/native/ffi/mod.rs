@@ -31,6 +31,7 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use super::code::{self, Code, Fault, Outcome};
+use super::node::at_once;
 
 /// A place for a result.
 struct Out<T>(NonNull<T>);
@@ -49,23 +50,24 @@ impl<T> Out<T> {
 }
 
 /// A length of C's: the room before, and what there is after.
-struct Length(NonNull<usize>);
+struct Length(Out<usize>);
 
 impl Length {
     /// # Safety
     /// See the module page.
     unsafe fn new(at: *mut usize) -> Outcome<Length> {
-        NonNull::new(at).map(Length).ok_or(Code::Argument.into())
+        // SAFETY: as was promised.
+        unsafe { Out::new(at) }.map(Length)
     }
 
     fn get(&self) -> usize {
+        let Out(at) = self.0;
         // SAFETY: valid for reads, as was promised to `new`.
-        unsafe { self.0.read_unaligned() }
+        unsafe { at.read_unaligned() }
     }
 
     fn put(&self, len: usize) {
-        // SAFETY: valid for writes, as was promised to `new`.
-        unsafe { self.0.write_unaligned(len) }
+        self.0.put(len);
     }
 
     /// What a buffer of so much room is too short for.
@@ -138,12 +140,6 @@ unsafe fn name<'a>(from: *const c_char) -> Outcome<&'a str> {
 fn within(timeout: i64) -> Option<Duration> {
     let nanoseconds = u64::try_from(timeout).unwrap_or(0);
     (timeout != i64::MAX).then(|| Duration::from_nanos(nanoseconds))
-}
-
-/// Whether a time of C's is none to wait.
-#[inline]
-fn at_once(within: Option<Duration>) -> bool {
-    within == Some(Duration::ZERO)
 }
 
 /// The sentence of an error's number.
