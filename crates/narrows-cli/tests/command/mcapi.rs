@@ -469,3 +469,70 @@ fn the_bench_has_the_same_rows_on_a_chip_without_limits() {
     assert!(value("16 KiB one way", 4) < value("16 KiB one way", 1024));
     assert_eq!(rows, bench(), "it is the same each time");
 }
+
+#[test]
+fn calls_of_functions_take_what_the_command_line_says() {
+    let programs = Programs::new();
+    let source = root("examples/mcapi/pipeline.c");
+    let flags = ["-DNARROWS_SIMULATED", "-std=c11"];
+    programs.compile(&source, "plain.so", &flags);
+    programs.compile(&source, "told.so", &[&flags[..], &["-finstrument-functions"]].concat());
+    let cxx = [
+        "-DNARROWS_SIMULATED",
+        "-x",
+        "c++",
+        "-std=c++17",
+        "-fno-exceptions",
+        "-finstrument-functions",
+    ];
+    programs.compile(&source, "cxx.so", &cxx);
+    let run = |name: &str, on: &str, more: &[&str]| {
+        let places = if on == "bmm-clusters" { [0, 2, 4] } else { [0, 1, 2] };
+        let placed: Vec<String> = places
+            .iter()
+            .zip(["paint", "edges", "collect"])
+            .map(|(core, part)| format!("{core}=./{name}.so,{part}"))
+            .collect();
+        let placed = placed.iter().map(String::as_str);
+        let all: Vec<&str> =
+            ["--on", on, "--json"].into_iter().chain(placed).chain(more.iter().copied()).collect();
+        let report: Value = serde_json::from_str(&programs.printed(&all)).unwrap();
+        report["results"].as_array().unwrap().clone()
+    };
+    let costs = ["--cost", "paint_line=100us", "--cost", "edges_of=50 us"];
+    for (on, runs) in [("nios2-quad", 1), ("bmm-clusters", 2)] {
+        let (none, some) = (run("told", on, &[]), run("told", on, &costs));
+        let places = (0..runs).flat_map(|run| {
+            let begin = run * 4;
+            [(begin, "paint_line", 48.0), (begin + 1, "edges_of", 24.0)]
+        });
+        for (row, function, taken) in places {
+            assert_eq!(none[row]["computed_ms"], 0.0, "{on}");
+            assert_eq!(none[row]["functions"], Value::Array(Vec::new()), "{on}");
+            assert_eq!(some[row]["computed_ms"], taken, "{on}: {function}");
+            // The program has both, and calls one of them.
+            let of = |name: &str| {
+                let all = some[row]["functions"].as_array().unwrap();
+                all.iter().find(|one| one["function"] == name).unwrap().clone()
+            };
+            assert_eq!(of(function)["calls"], 480, "{on}: {function}");
+            let (before, after) = (&none[row]["ended_ms"], &some[row]["ended_ms"]);
+            let [before, after] = [before, after].map(|ms| ms.as_f64().unwrap());
+            // Lines are painted while others are worked on and carried.
+            assert!(after > before.max(taken) && after < before + 72.0, "{on}: {before}, {after}");
+        }
+    }
+    let plain = ["0=./plain.so,paint", "1=./plain.so,edges", "2=./plain.so,collect"];
+    let plain = [&["--on", "nios2-quad"], &plain[..], &costs[..2]].concat();
+    let said = "No call of paint_line was counted";
+    assert!(programs.printed(&plain).contains(said), "{said}");
+    let mangled = run("cxx", "nios2-quad", &["--cost", "_ZL10paint_linePhi=100us"]);
+    assert_eq!(mangled[0]["computed_ms"], 48.0);
+    let nobody = ["--on", "nios2-quad", "0=./told.so,paint", "--cost", "paint=1ms"];
+    for (cost, said) in [("no_such=1ms", "no program has a function no_such"), ("paint", "'paint'")]
+    {
+        let wrong = [&nobody[..3], &["--cost", cost]].concat();
+        let code = if cost.contains('=') { 4 } else { 2 };
+        assert!(programs.fails(&wrong, code).contains(said), "{cost}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The command line of `narrows mcapi`.
 
 use crate::base::offered::{offered, platforms};
+use crate::formats::functions::cost::Cost;
 use clap::Args;
 use clap::builder::StringValueParser;
 use narrows_sim::cpu::cluster::Mechanism;
@@ -15,11 +16,14 @@ Examples:
   narrows mcapi --on nios2-dual 0=./pingpong.so,ping 1=./pingpong.so,pong
   narrows mcapi --on generic-amp 0=./one.so 1=./other.so --json
   narrows mcapi --on bmm-clusters 0=./pingpong.so,ping 2=./pingpong.so,pong
+  narrows mcapi --on nios2-quad --cost paint_line=80us --cost edges_of=120us \
+      0=./pipeline.so,paint 1=./pipeline.so,edges 2=./pipeline.so,collect
 
 Each program is a shared object whose main is called on the core, on a stack of
 8 MiB, with what follows its file as arguments. It has its own copy of the file,
-and so of its variables. What it computes, reads and writes takes no time of the
-chip: calls of MCAPI, clock_gettime, nanosleep and usleep do (docs/MCAPI.md).")]
+and so of its variables. Calls of MCAPI, clock_gettime, nanosleep and usleep take
+time of the chip. What it computes by itself takes what --cost says, and without
+it none (docs/MCAPI.md).")]
 pub struct Mcapi {
     /// A core of the chip, and the program that runs there, with its arguments
     #[arg(value_name = "CORE=FILE[,ARGUMENT]…", required = true, value_parser = place)]
@@ -31,6 +35,19 @@ pub struct Mcapi {
     /// On a chip of clusters, what moves data between them; without it, one after the other
     #[arg(long, value_name = "MECHANISM", value_parser = mechanism)]
     pub mechanism: Option<Mechanism>,
+    /// What each call of a function of the programs takes of its core, such as smooth=1.2ms; the
+    /// programs are compiled with -finstrument-functions
+    #[arg(long, value_name = "FUNCTION=TIME", value_parser = taken)]
+    pub cost: Vec<Taken>,
+}
+
+/// What each call of a function takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The function's name in C.
+    pub function: String,
+    /// The same for every call.
+    pub cost: Cost,
 }
 
 /// A program on a core.
@@ -49,6 +66,19 @@ fn mechanism(text: &str) -> Result<Mechanism, String> {
     named.ok_or_else(|| "dma or bmm is wanted".to_owned())
 }
 
+fn taken(text: &str) -> Result<Taken, String> {
+    let wrong = || "a function and a time are wanted, such as smooth=1.2ms".to_owned();
+    let (function, cost) = text.split_once('=').ok_or_else(wrong)?;
+    let cost: Cost = cost.parse().map_err(|_| wrong())?;
+    if function.is_empty() {
+        return Err(wrong());
+    }
+    match cost.of(0) == cost.of(1 << 20) {
+        true => Ok(Taken { function: function.to_owned(), cost }),
+        false => Err("a call of a function has no bytes: a time without /B is wanted".to_owned()),
+    }
+}
+
 fn place(text: &str) -> Result<Placed, String> {
     let wrong = || "a core and a program are wanted, such as 0=./ping.so".to_owned();
     let (core, program) = text.split_once('=').ok_or_else(wrong)?;
@@ -61,6 +91,15 @@ fn place(text: &str) -> Result<Placed, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_function_takes_a_time() {
+        let cost = "1.2 ms".parse().expect("it is one");
+        assert_eq!(taken("smooth=1.2ms"), Ok(Taken { function: "smooth".to_owned(), cost }));
+        for wrong in ["", "smooth", "smooth=", "=1ms", "smooth=-1ms", "smooth=1", "smooth=2 ns/B"] {
+            assert!(taken(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_program_has_a_core_a_file_and_arguments() {

@@ -4,6 +4,7 @@
 //! finds the nodes of whichever process runs. The C functions are those of the library, over the
 //! simulated platform.
 
+mod counted;
 pub mod flags;
 mod program;
 #[cfg(test)]
@@ -19,7 +20,7 @@ use crate::base::report::Report;
 use crate::formats::platform;
 use crate::rig::mcapi::home;
 use crate::rig::sim;
-use flags::{Mcapi, Placed};
+use flags::{Mcapi, Placed, Taken};
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::cpu::cluster::Mechanism;
@@ -53,7 +54,7 @@ pub fn run(global: &Global, args: &Mcapi) -> Result<(), Failure> {
         if let Some(mechanism) = mechanism.filter(|_| !global.json) {
             output::print(format!("Over {}:\n", row::over(mechanism)).as_bytes())?;
         }
-        let ran = simulate(&chip, &args.programs, (mechanism, global.json))?;
+        let ran = simulate(&chip, args, (mechanism, global.json))?;
         if mechanism.is_some() && !global.json {
             output::print(b"\n")?;
         }
@@ -106,7 +107,7 @@ fn check(chip: &Chip, args: &Mcapi) -> Result<(), Failure> {
 /// Runs programs until all have ended. What they print goes to standard error if `aside`.
 fn simulate(
     chip: &Chip,
-    programs: &[Placed],
+    Mcapi { programs, cost, .. }: &Mcapi,
     (mechanism, aside): (Option<Mechanism>, bool),
 ) -> Result<Ran, Failure> {
     let chip = home::linked(chip).ok_or_else(|| defect("links of MCAPI have no layout"))?;
@@ -114,7 +115,17 @@ fn simulate(
         .map_err(|error| Failure::new(Kind::Output, format!("cannot copy programs: {error}")))?;
     let mut loaded = Vec::new();
     for (number, placed) in programs.iter().enumerate() {
-        loaded.push((placed, Program::load(placed, copies.path(), number)?, Cell::new(None)));
+        let program = Program::load(placed, cost, copies.path(), number)?;
+        loaded.push((placed, program, Cell::new(None)));
+    }
+    let has = |function: &str| {
+        loaded
+            .iter()
+            .any(|(_, program, _)| program.counted.iter().any(|one| one.function == function))
+    };
+    if let Some(Taken { function, .. }) = cost.iter().find(|one| !has(&one.function)) {
+        let text = format!("no program has a function {function}, which --cost names");
+        return Err(Failure::new(Kind::Input, text));
     }
     let watched: RefCell<Option<Cpu>> = RefCell::default();
     let mut simulation = Simulation::new(&chip, Settings::default());
@@ -135,14 +146,17 @@ fn simulate(
     let ran = program::printing(aside, || simulation.run());
     home::forget();
     ran?.map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
-    let row = |(placed, _, ended): &(&Placed, Program, Cell<Option<(i32, Time)>>)| {
+    let row = |(placed, program, ended): &(&Placed, Program, Cell<Option<(i32, Time)>>)| {
         let (returned, time) = ended.get().ok_or_else(|| defect("a program has not ended"))?;
+        let functions: Vec<_> = program.counted.iter().map(row::Function::of).collect();
         Ok(row::Program {
             core: placed.core,
             program: placed.file.display().to_string(),
             arguments: placed.arguments.clone(),
             returned,
             ended_ms: time.as_nanos() as f64 / 1e6,
+            computed_ms: functions.iter().map(|one| one.computed_ms).sum(),
+            functions,
         })
     };
     let cpu = watched.take();

@@ -1,7 +1,8 @@
 //! Programs in C that run on cores of a simulated chip.
 #![allow(unsafe_code)]
 
-use super::flags::Placed;
+use super::counted::{self, Counted};
+use super::flags::{Placed, Taken};
 use crate::base::failure::{Failure, Kind};
 use crate::rig::mcapi::home;
 use libloading::Library;
@@ -18,12 +19,13 @@ struct Table {
     functions: Functions,
     now: extern "C" fn() -> u64,
     sleep: extern "C" fn(u64),
+    enter: extern "C" fn(*mut c_void),
 }
 
-static TABLE: Table = Table { functions: home::FUNCTIONS, now, sleep };
+static TABLE: Table = Table { functions: home::FUNCTIONS, now, sleep, enter };
 
 /// The variable of a program that says where the table is.
-const VARIABLE: &[u8] = b"narrows_simulated";
+const NAME: &str = "narrows_simulated";
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int;
 
@@ -31,16 +33,24 @@ type Main = unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int;
 pub(super) struct Program {
     arguments: Vec<CString>,
     main: Main,
+    /// Its functions that take time.
+    pub counted: Vec<Counted>,
     /// What `main` is in.
     _library: Library,
 }
 
 impl Program {
-    /// Loads a program, a copy of its file in this directory, which nobody else has loaded.
+    /// Loads a program, a copy of its file in this directory, which nobody else has loaded. Of what
+    /// calls of functions take, it looks for those that it has.
     ///
     /// # Errors
     /// [`Kind::Input`].
-    pub fn load(placed: &Placed, directory: &Path, number: usize) -> Result<Program, Failure> {
+    pub fn load(
+        placed: &Placed,
+        taken: &[Taken],
+        directory: &Path,
+        number: usize,
+    ) -> Result<Program, Failure> {
         let file = placed.file.display();
         let refused = |why: &dyn std::fmt::Display| {
             Failure::new(Kind::Input, format!("cannot load the program {file}: {why}"))
@@ -54,7 +64,7 @@ impl Program {
         let library = unsafe { Library::new(&copy) }.map_err(|error| refused(&error))?;
         let other = "compile it with -shared -fPIC -DNARROWS_SIMULATED";
         // SAFETY: `mcapi_simulated.h` declares it so.
-        let table = unsafe { library.get::<*mut *const Table>(VARIABLE) };
+        let table = unsafe { library.get::<*mut *const Table>(NAME.as_bytes()) };
         let table =
             *table.map_err(|_| refused(&format!("it is none for the simulator: {other}")))?;
         // SAFETY: that is what every program's `main` can be called as.
@@ -62,7 +72,15 @@ impl Program {
         let main = *main.map_err(|_| refused(&"it has no main"))?;
         // SAFETY: the variable is there as long as the library is, and nothing of it runs yet.
         unsafe { table.write(&raw const TABLE) };
-        Ok(Program { arguments, main, _library: library })
+        let counted = match taken {
+            [] => Vec::new(),
+            taken => {
+                let bytes = std::fs::read(&copy).map_err(|error| refused(&error))?;
+                let known = (NAME, table.addr());
+                counted::find(&bytes, known, taken).map_err(|error| refused(&error))?
+            }
+        };
+        Ok(Program { arguments, main, counted, _library: library })
     }
 
     /// Runs it on a core: what it returns.
@@ -85,6 +103,13 @@ extern "C" fn now() -> u64 {
 extern "C" fn sleep(nanos: u64) {
     if let Some(cpu) = home::cpu() {
         cpu.pause(Time::nanos(nanos));
+    }
+}
+
+/// As `narrows_simulated`'s.
+extern "C" fn enter(function: *mut c_void) {
+    if let (Some(time), Some(cpu)) = (counted::enter(function.addr()), home::cpu()) {
+        cpu.compute(time);
     }
 }
 

@@ -1,8 +1,10 @@
 //! How programs fared, and what blocks of clusters signalled, as rows and as text.
 
+use super::counted::Counted;
 use crate::base::table::{Align, Table, number, wrap};
 use narrows_sim::cpu::cluster::{Mechanism, Signalled};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// How a program fared.
@@ -13,6 +15,25 @@ pub(super) struct Program {
     pub arguments: Vec<String>,
     pub returned: i32,
     pub ended_ms: f64,
+    /// What its functions took that the command line names.
+    pub computed_ms: f64,
+    pub functions: Vec<Function>,
+}
+
+/// A function of a program that the command line names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Function {
+    pub function: String,
+    pub calls: u64,
+    pub computed_ms: f64,
+}
+
+impl Function {
+    pub fn of(counted: &Counted) -> Function {
+        let Counted { function, time, .. } = counted;
+        let calls = counted.calls();
+        Function { function: function.clone(), calls, computed_ms: (*time * calls).micros() / 1e3 }
+    }
 }
 
 /// What came of one run.
@@ -130,5 +151,41 @@ pub(super) fn text(all: &[Ran]) -> String {
     if !signalled.is_empty() {
         signalled.insert_str(0, "\nSignalled by the blocks of clusters:\n");
     }
-    summary + "\n" + &table.render() + &signalled
+    summary + "\n" + &table.render() + &computed(all) + &signalled
+}
+
+/// What functions took, as text: none if the command line names none.
+fn computed(all: &[Ran]) -> String {
+    let mut table = Table::new(&[
+        ("function", Align::Left),
+        ("core", Align::Right),
+        ("over", Align::Left),
+        ("calls", Align::Right),
+        ("computed ms", Align::Right),
+    ]);
+    let (mut named, mut called) = (BTreeSet::new(), BTreeSet::new());
+    for ran in all {
+        let over = ran.mechanism.map_or("memory", Mechanism::name);
+        for program in &ran.programs {
+            for Function { function, calls, computed_ms } in &program.functions {
+                named.insert(function);
+                if *calls == 0 {
+                    continue;
+                }
+                called.insert(function);
+                let (core, calls) = (program.core.to_string(), calls.to_string());
+                let computed = number(*computed_ms);
+                table.row(vec![function.clone(), core, over.to_owned(), calls, computed]);
+            }
+        }
+    }
+    let mut text = String::new();
+    if !called.is_empty() {
+        text += &format!("\n{}", table.render());
+    }
+    for function in named.difference(&called) {
+        let flag = "a program tells of them if it is compiled with -finstrument-functions";
+        text += &format!("\n{}", wrap("", &format!("No call of {function} was counted; {flag}.")));
+    }
+    text
 }
