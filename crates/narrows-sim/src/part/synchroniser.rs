@@ -85,6 +85,13 @@ impl Synchroniser {
         }
     }
 
+    /// Registers of a CPU whose masks name something.
+    pub fn masked(&self, cpu: u8) -> impl Iterator<Item = EventRegister> + use<> {
+        let pairs = self.cpus.get(usize::from(cpu)).copied().unwrap_or_default();
+        let masks = (0_u8..).zip(pairs).filter(|(_, pair)| pair.mask != 0);
+        masks.map(move |(number, _)| EventRegister { cpu, number, mask: true })
+    }
+
     /// Whether all events that a mask of the CPU names have come.
     pub fn matches(&self, cpu: u8) -> bool {
         let pairs = self.cpus.get(usize::from(cpu));

@@ -127,8 +127,8 @@ impl Cpu {
         }
     }
 
-    /// Waits until a transfer of this core is done, and clears its event: the mask is set, the core
-    /// rests until the synchroniser finds it matched, and the event's bit is cleared.
+    /// Waits until a transfer of this core is done, and clears its event: the mask is set, those that
+    /// earlier waits left in other registers are cleared, the core rests until the synchroniser finds it matched, and the event's bit is cleared.
     ///
     /// # Errors
     /// The core is in no cluster.
@@ -137,6 +137,10 @@ impl Cpu {
         let cpu = cpu as u8;
         let (events, bit) = EventRegister::of_transfer(cpu, id);
         let mask = EventRegister { mask: true, ..events };
+        let masked = self.with_cluster(own, |blocks| blocks.events.masked(cpu));
+        for other in masked.into_iter().flatten().filter(|other| *other != mask) {
+            self.bus_store(in_cluster(own, other.address()), 0)?;
+        }
         self.bus_store(in_cluster(own, mask.address()), bit)?;
         loop {
             let mut matched = false;

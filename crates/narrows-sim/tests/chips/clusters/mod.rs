@@ -245,6 +245,25 @@ fn the_dma_moves_bytes_either_way_and_the_synchroniser_tells_when() {
     });
 }
 
+#[test]
+fn a_wait_does_not_end_with_what_an_earlier_one_waited_for() {
+    alone(&chip(), |cpu| {
+        let sent = pattern(1001, 3);
+        fill(&cpu, 0, 0, &sent);
+        let short = || {
+            dma(&cpu, shared(0, 0), shared(0, 2048), 8, 7).expect("it holds several");
+        };
+        short();
+        cpu.wait_transfer(7).expect("it is in a cluster");
+        // The events of the two are in different registers.
+        short();
+        dma(&cpu, shared(0, 0), shared(0, 4096), 1001, 200).expect("it holds several");
+        cpu.wait_transfer(200).expect("it is in a cluster");
+        assert_eq!(bytes(&cpu, 0, 4096, 1001), sent);
+        cpu.wait_transfer(7).expect("it is in a cluster");
+    });
+}
+
 /// A sender in cluster 0 and a receiver in cluster 3, port 1 to port 2, with FIFOs of `words`.
 fn connected(
     chip: &Chip,
