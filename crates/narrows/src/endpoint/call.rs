@@ -6,7 +6,7 @@
 
 use core::time::Duration;
 
-use super::flow::Batch;
+use super::flow::{Batch, Phase};
 use super::{Completed, Failure, FlowId, Node, Payload, SendError};
 use crate::driver::{self, DriverError};
 use crate::link::{self, LinkId, Target};
@@ -209,8 +209,11 @@ impl<P: Platform> Node<P> {
         within: Option<Duration>,
     ) -> Result<usize, CallError> {
         let found = self.get_flow(flow).ok_or(CallError::Unknown)?;
-        if found.outstanding > 0 {
-            return Err(CallError::Outstanding);
+        match found.phase {
+            // Nobody will answer what is outstanding.
+            Phase::Gone(reason) => return Err(CallError::Gone(reason)),
+            _ if found.outstanding > 0 => return Err(CallError::Outstanding),
+            _ => {}
         }
         let (link, how) = (found.link, found.strategy.notification);
         let deadline = self.deadline(within);

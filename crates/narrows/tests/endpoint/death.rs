@@ -70,6 +70,8 @@ fn calls_end_with_the_peer_behind_the_responses_that_arrived() {
             assert_eq!(pair.a.flow(flow).finish(&mut to, None), gone);
             assert_eq!(pair.a.flow(flow).complete(|_, _| {}), Err(CallError::Gone(Lost::Died)));
             assert_eq!(pair.a.flow(flow).start(b"x"), Err(SendError::Gone(Lost::Died)));
+            let called = pair.a.flow(flow).call(b"x", &mut to, SECOND);
+            assert_eq!(called, Err(CallError::Gone(Lost::Died)), "calls are outstanding");
             assert_eq!(pair.a.flow(flow).switch(strategy, None), Err(FlowError::Gone(Lost::Died)));
             pair.a.cancel(reserved);
             assert_eq!(pair.a.link(pair.to_b).blocks_in_use(), Ok((0, 0)));
