@@ -2,14 +2,11 @@
 //! it does not look up the port, its queue and the links again.
 
 use super::Port;
+use crate::link::SHARE;
 
 /// Looks at the rings between two that see to everything: traffic that never pauses does not hide
 /// news.
 const LOOKS: u8 = 254;
-
-/// A node looks at all its rings again behind as many messages from a queue as it has links in this
-/// many. With fewer links, before each.
-const SHARE: u16 = 16;
 
 /// No port.
 const NONE: u32 = u32::MAX;

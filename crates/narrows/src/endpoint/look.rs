@@ -85,23 +85,24 @@ impl<P: Platform> Node<P> {
         ready.take::<true>(|_, _| Some(buffer))
     }
 
-    /// Takes the one message that is there straight to where it is used; none if there is none.
-    /// With messages on several links, or one that waits, or something else to do, there is more.
+    /// Takes the next message straight to where it is used; none if there is none. With one that
+    /// waits, or may come before that, or something else to do, there is more.
     #[inline(always)]
     pub(super) fn look<'a>(
         &mut self,
         port: Port,
         place: impl FnOnce(usize, u16) -> Option<&'a mut [u8]>,
     ) -> Result<Option<Received>, More> {
-        match self.ring_of(port)? {
+        match self.ring_of(port, false)? {
             Some(mut ready) => ready.take::<false>(place),
             None => Ok(None),
         }
     }
 
-    /// The ring that a message for this port can be taken from: none if no message is there.
+    /// The ring that a message for this port can be taken from, the one ring with messages if that
+    /// is wanted `alone`: none if no message is there.
     #[inline(always)]
-    fn ring_of(&mut self, port: Port) -> Result<Option<Ready<'_, P>>, More> {
+    fn ring_of(&mut self, port: Port, alone: bool) -> Result<Option<Ready<'_, P>>, More> {
         if !self.known.count() {
             return Err(More);
         }
@@ -111,7 +112,7 @@ impl<P: Platform> Node<P> {
         let found = if self.known.is_one() {
             Some(self.links.at_hand().ok_or(More)?)
         } else {
-            self.links.only()?
+            self.links.next(alone)?
         };
         let copied = self.known.copied();
         Ok(found.map(|(id, link)| Ready { platform: &self.platform, id, link, port, copied }))
@@ -150,13 +151,25 @@ impl<P: Platform> Node<P> {
         most: usize,
         each: &mut impl FnMut(&Received, &[u8]),
     ) -> usize {
-        let Ok(Some(mut ready)) = self.ring_of(port) else { return 0 };
         let mut count = 0;
-        while count < most
-            && let Ok(Some(received)) = ready.take::<false>(|_, _| Some(&mut *buffer))
-        {
-            count += 1;
-            each(&received, received.bytes(buffer));
+        match self.ring_of(port, true) {
+            Ok(None) => {}
+            Ok(Some(mut ready)) => {
+                while count < most
+                    && let Ok(Some(received)) = ready.take::<false>(|_, _| Some(&mut *buffer))
+                {
+                    count += 1;
+                    each(&received, received.bytes(buffer));
+                }
+            }
+            Err(More) => {
+                while count < most
+                    && let Ok(Some(received)) = self.look(port, |_, _| Some(&mut *buffer))
+                {
+                    count += 1;
+                    each(&received, received.bytes(buffer));
+                }
+            }
         }
         count
     }

@@ -127,12 +127,14 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// The last route of no flow, if it goes from this port over this link.
+    /// The last route of no flow, if it goes from this port: over other links that are up it is the
+    /// same but for the link.
     #[inline(always)]
     pub(super) fn last_route(&self, from: Port, to: &Address) -> Option<Route> {
         let last = &self.last.route;
-        let same = last.source == from && last.link == to.link;
-        same.then_some(Route { target: to.port, ..*last })
+        let up = || self.holds(last) && self.links.is_up(to.link);
+        let same = last.source == from && (last.link == to.link || up());
+        same.then_some(Route { link: to.link, target: to.port, ..*last })
     }
 
     #[inline(never)]

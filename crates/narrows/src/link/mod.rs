@@ -8,7 +8,7 @@ mod table;
 pub use crate::name::{Name, NameError};
 pub use inbox::{Entry, EntryId, Inbox};
 pub use places::grow;
-pub use table::{Links, News};
+pub use table::{Links, News, SHARE};
 
 use crate::connection::direct;
 use crate::driver::{self, DriverError, Payload};

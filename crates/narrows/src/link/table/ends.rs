@@ -118,6 +118,9 @@ impl<P: Platform> Links<P> {
     /// Empties the place of a link that has ended.
     fn forget(&mut self, index: u16) {
         self.table.set(index, None);
+        if let Some(head) = self.heads.get_mut(usize::from(index)) {
+            *head = None;
+        }
         let last = (0..self.used).rfind(|at| self.at(*at).is_some());
         self.used = last.map_or(0, |at| at + 1);
         if self.hot >= self.used {

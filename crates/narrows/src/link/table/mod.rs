@@ -5,7 +5,7 @@ mod ends;
 use super::places::{Places, grow};
 use super::{Entry, Inbox, Link, LinkId, Name, Served};
 use crate::memory::{More, Next, SetUpError, Shared};
-use crate::platform::{Connected, Event, HuntError, Memory, NoStorage, Platform};
+use crate::platform::{Connected, Event, HuntError, Memory, NoStorage, Platform, Words};
 
 /// Places that a table begins with, where it may have as many.
 const FIRST: usize = 8;
@@ -28,7 +28,8 @@ pub struct Links<P: Platform> {
     awaited: Option<Name>,
     /// The link that a message was taken off last, where the next is most likely.
     hot: u16,
-    /// What a look at the others needs, close together: none for the hot one.
+    /// What a look at the others needs, close together: none for one that has ended. The hot one's is
+    /// of before it became that.
     heads: P::Slice<Option<Head<P>>>,
     /// The links besides that may hold credit or blocks back: from, and up to before.
     owing: (u16, u16),
@@ -36,14 +37,27 @@ pub struct Links<P: Platform> {
     channels_owe: bool,
     /// Whether a wait has just looked at all rings and ended with a message.
     pub watched: bool,
+    /// Messages until all rings are looked at, if they are as urgent as the first was then.
+    trusted: u16,
+    level: u8,
     /// The core that peers were told this node waits on.
     core: u32,
     /// Whether all peers waited on that core too, at the last wait.
     crowded: bool,
 }
 
+/// A node looks at all its rings again behind as many messages as it has links in this many. With
+/// fewer links, before each.
+pub const SHARE: u16 = 16;
+
 /// Where the next message of a link comes.
 type Head<P> = Next<<<P as Platform>::Peer as Memory>::Words>;
+
+/// Whether the next message of a link is there.
+#[inline(always)]
+fn there<W: Words>(head: &Option<Next<W>>) -> bool {
+    head.as_ref().is_some_and(Next::ready)
+}
 
 /// What the rendezvous brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +95,8 @@ impl<P: Platform> Links<P> {
             owing: (0, 0),
             channels_owe: false,
             watched: false,
+            trusted: 0,
+            level: 0,
             core: 0,
             crowded: false,
         })
@@ -110,6 +126,12 @@ impl<P: Platform> Links<P> {
     pub fn with_channels(&mut self, id: LinkId) -> Option<&mut Link<P>> {
         self.channels_owe = true;
         self.up_mut(id)
+    }
+
+    /// Whether the link of this name is up.
+    #[inline]
+    pub fn is_up(&self, id: LinkId) -> bool {
+        self.at(id.index).is_some_and(|link| link.up == id.life)
     }
 
     /// The link at a place of the table.
@@ -179,15 +201,17 @@ impl<P: Platform> Links<P> {
         self.table.at_hand().map(|link| (LinkId { index, life: link.life }, link))
     }
 
-    /// The only link on whose ring a message may be, and its name; none if there is no message.
-    /// Behind a wait that has just looked at all of them, the one that ended it will do.
+    /// The link that has the next message, and its name; none if there is no message. Behind a wait
+    /// that has just looked at all of them, the one that ended it will do. Of several the most
+    /// urgent is the next, and of equally urgent ones they take turns.
     ///
     /// # Errors
-    /// Several have one.
+    /// Several have one, and all are wanted `alone`; or a message behind the first of a ring may
+    /// be more urgent.
     #[inline(always)]
-    pub fn only(&mut self) -> Result<Option<(LinkId, &mut Link<P>)>, More> {
+    pub fn next(&mut self, alone: bool) -> Result<Option<(LinkId, &mut Link<P>)>, More> {
         if self.used > 1 {
-            let there = (self.watched && self.is_ready(self.hot)) || self.sweep()?;
+            let there = (self.watched && self.is_ready(self.hot)) || self.sweep(alone)?;
             if !there {
                 return Ok(None);
             }
@@ -232,20 +256,37 @@ impl<P: Platform> Links<P> {
         self.at(index).is_some_and(|link| link.lost.is_none() && link.shared.rx.ready())
     }
 
-    /// Makes the link the hot one that alone has a message on its ring, if it is not the hot one.
-    /// False if none has.
+    /// Makes the link the hot one that has the next message: see [`Links::next`]. False if none has.
     #[inline(never)]
-    fn sweep(&mut self) -> Result<bool, More> {
-        let there = |head: &Option<Head<P>>| head.as_ref().is_some_and(Next::ready);
-        let others = self.heads.get(..usize::from(self.used)).unwrap_or_default();
-        let first = others.iter().position(there);
-        let ready = self.is_ready(self.hot);
-        let Some(at) = first else { return Ok(ready) };
-        if ready || others.iter().skip(at + 1).any(there) {
-            return Err(More);
+    fn sweep(&mut self, alone: bool) -> Result<bool, More> {
+        // What is as urgent as this comes first, whatever else is there.
+        let enough = if self.trusted > 0 && !alone { self.level } else { 0 };
+        let (mut first, mut urgency, mut count) = (self.hot, u8::MAX, 0);
+        let mut consider = |at: u16| {
+            let its = self.at(at).map_or(u8::MAX, |link| link.shared.rx.urgency());
+            if its < urgency {
+                (first, urgency) = (at, its);
+            }
+            count += 1;
+            urgency <= enough
+        };
+        // In turn, and the one that had the last message last.
+        let mut known = false;
+        for part in [self.hot + 1..self.used, 0..self.hot] {
+            let heads = self.heads.get(usize::from(part.start)..usize::from(part.end));
+            let mut all = heads.unwrap_or_default().iter().enumerate();
+            known = known || all.any(|(at, head)| there(head) && consider(part.start + at as u16));
         }
-        self.took(at as u16);
-        Ok(self.is_ready(self.hot))
+        known = known || (self.is_ready(self.hot) && consider(self.hot));
+        match urgency {
+            u8::MAX => return Ok(false),
+            0 => return Err(More),
+            _ if alone && count > 1 => return Err(More),
+            _ if known => self.trusted -= 1,
+            _ => (self.trusted, self.level) = (self.used / SHARE, urgency),
+        }
+        self.took(first);
+        Ok(true)
     }
 
     /// Notes that a message is taken off a link or given back: it may hold credit or blocks back.
@@ -261,12 +302,10 @@ impl<P: Platform> Links<P> {
         let old = core::mem::replace(&mut self.hot, index);
         let (from, to) = self.owing;
         self.owing = if from == to { (old, old + 1) } else { (from.min(old), to.max(old + 1)) };
-        let up = self.at(old).filter(|link| link.lost.is_none());
-        let head = up.and_then(|link| link.shared.head().ok());
-        for (index, head) in [(old, head), (index, None)] {
-            if let Some(place) = self.heads.get_mut(usize::from(index)) {
-                *place = head;
-            }
+        if let Some(link) = self.table.get(old)
+            && let Some(Some(head)) = self.heads.get_mut(usize::from(old))
+        {
+            link.shared.rx.follow(head);
         }
     }
 
@@ -418,7 +457,7 @@ impl<P: Platform> Links<P> {
         self.table.set(index, Some(link));
         self.used = self.used.max(index + 1);
         if let Some(at) = self.heads.get_mut(free) {
-            *at = (index != self.hot).then_some(head);
+            *at = Some(head);
         }
         Ok(id)
     }

@@ -49,14 +49,6 @@ impl Layout {
         };
         memory.words(at, bytes / 4)
     }
-    /// One word: the sequence number of a slot of the ring of messages.
-    pub(crate) fn sequence_in<M: Memory>(
-        &self,
-        memory: &M,
-        slot: u32,
-    ) -> Result<M::Words, OutOfRange> {
-        memory.words(SLOTS + slot % self.slots * self.line, 1)
-    }
     pub(crate) fn returns_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
         memory.words(self.returns_offset(), self.returns())
     }

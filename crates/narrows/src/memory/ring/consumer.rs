@@ -16,7 +16,8 @@ fn batch(slots: u32) -> u32 {
 /// Where the next message of a ring comes, apart from all else that a receiver knows of it: a node
 /// that has many rings looks at these.
 pub struct Next<W> {
-    word: W,
+    slots: W,
+    at: u32,
     sequence: u32,
 }
 
@@ -25,7 +26,7 @@ impl<W: Words> Next<W> {
     #[inline(always)]
     pub fn ready(&self) -> bool {
         // Acquire: as in `Consumer::ready`.
-        self.word.load_acquire(0) == self.sequence
+        self.slots.load_acquire(self.at) == self.sequence
     }
 }
 
@@ -62,8 +63,22 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// # Errors
     /// The region is smaller than its layout.
     pub fn watch_next(&self, theirs: &Layout, peer: &Q) -> Result<Next<Q::Words>, OutOfRange> {
-        let word = theirs.sequence_in(peer, self.before())?;
-        Ok(Next { word, sequence: self.next })
+        let slots = theirs.slots_in(peer, Ring::Messages)?;
+        Ok(Next { slots, at: self.at, sequence: self.next })
+    }
+
+    /// Has what was found before say where the next message comes now.
+    #[inline(always)]
+    pub fn follow(&self, next: &mut Next<Q::Words>) {
+        (next.at, next.sequence) = (self.at, self.next);
+    }
+
+    /// How urgent the next message is, which is there: its priority and 1, or 0 if one behind it may
+    /// be more urgent.
+    #[inline(always)]
+    pub fn urgency(&self) -> u8 {
+        let first = self.slots.load(self.at.wrapping_add(1));
+        if self.overtaken(self.next) { 0 } else { Descriptor::urgency(first) + 1 }
     }
 
     /// The ring of messages in the `peer`'s memory, with the credit, armed and taken words in
