@@ -49,8 +49,13 @@ pub fn completions(args: &Completions) -> Result<(), Failure> {
 /// Offers files beside the words for which zsh would otherwise offer nothing else.
 fn with_files(script: &[u8]) -> String {
     let mut script = String::from_utf8_lossy(script).into_owned();
-    for words in [offered::workloads(), offered::sweeps(), options::places(), offered::platforms()]
-    {
+    for words in [
+        offered::workloads(),
+        offered::flows(),
+        offered::sweeps(),
+        options::places(),
+        offered::platforms(),
+    ] {
         let words = words.join(" ");
         script = script.replace(&format!(":({words})"), &format!(":{{_files; compadd - {words}}}"));
     }

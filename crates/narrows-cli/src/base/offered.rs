@@ -17,6 +17,11 @@ pub fn workloads() -> Vec<&'static str> {
     shipped::names("workloads").collect()
 }
 
+/// Those of them that have flows, which can be advised and tuned: `susan` cuts an image.
+pub fn flows() -> Vec<&'static str> {
+    shipped::names("workloads").filter(|name| *name != "susan").collect()
+}
+
 /// The names of the sweeps that come with the program.
 pub fn sweeps() -> Vec<&'static str> {
     shipped::names("sweeps").collect()

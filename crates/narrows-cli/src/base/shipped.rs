@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// Where they are in the sources, and what is in each.
-const FILES: [(&str, &[u8]); 10] = [
+const FILES: [(&str, &[u8]); 14] = [
     ("workloads/voice.toml", include_bytes!("../../shipped/workloads/voice.toml")),
     ("workloads/gateway.toml", include_bytes!("../../shipped/workloads/gateway.toml")),
     ("workloads/mixed.toml", include_bytes!("../../shipped/workloads/mixed.toml")),
@@ -18,6 +18,16 @@ const FILES: [(&str, &[u8]); 10] = [
     ),
     ("workloads/tasks/sensor.toml", include_bytes!("../../shipped/workloads/tasks/sensor.toml")),
     ("sweeps/chips.toml", include_bytes!("../../shipped/sweeps/chips.toml")),
+    ("sweeps/clusters.toml", include_bytes!("../../shipped/sweeps/clusters.toml")),
+    ("sweeps/clusters-links.toml", include_bytes!("../../shipped/sweeps/clusters-links.toml")),
+    (
+        "sweeps/clusters-partitioning.toml",
+        include_bytes!("../../shipped/sweeps/clusters-partitioning.toml"),
+    ),
+    (
+        "sweeps/clusters-threshold.toml",
+        include_bytes!("../../shipped/sweeps/clusters-threshold.toml"),
+    ),
     ("sweeps/memory.toml", include_bytes!("../../shipped/sweeps/memory.toml")),
     ("sweeps/voice.toml", include_bytes!("../../shipped/sweeps/voice.toml")),
 ];
@@ -91,7 +101,19 @@ mod tests {
         assert_eq!(path("workloads", "voice"), Path::new("workloads/voice.toml"));
         assert_eq!(path("sweeps", "voice"), Path::new("sweeps/voice.toml"));
         assert_eq!(path("workloads", "mine.toml"), Path::new("mine.toml"));
-        assert_eq!(names("sweeps").collect::<Vec<_>>(), ["chips", "memory", "voice"]);
+        let sweeps: Vec<&str> = names("sweeps").collect();
+        assert_eq!(
+            sweeps,
+            [
+                "chips",
+                "clusters",
+                "clusters-links",
+                "clusters-partitioning",
+                "clusters-threshold",
+                "memory",
+                "voice"
+            ]
+        );
         assert_eq!(names("workloads").count(), 4);
     }
 

@@ -133,7 +133,16 @@ fn images_that_cannot_be_are_a_sentence() {
 
 #[test]
 fn what_cannot_be_asked_is_a_sentence() {
-    refused(&["--cpus", "9", "--on", CHIP], 2, "--cpus 9: bmm-clusters has 8");
+    refused(
+        &["--cpus", "9", "--on", CHIP],
+        2,
+        "--cpus 9: bmm-clusters has 8: name bmm-clusters-16",
+    );
+    refused(
+        &["--cpus", "1..17", "--on", "bmm-clusters-16"],
+        2,
+        "--cpus 17: bmm-clusters-16 has 16",
+    );
     refused(&["--cpus", "33"], 2, "--cpus 33: on this machine there are at most 32 processes");
     refused(&["--on", "davinci"], 2, "it has no clusters: name bmm-clusters, or host");
     refused(&["--cpus", "1", "--out", "found.jpg"], 2, "found.jpg: pictures are written as PNG");

@@ -170,6 +170,77 @@ fn what_a_chip_cannot_carry_is_a_row_that_says_why() {
     }
 }
 
+/// What the benches measure, under the same names; and a row that says why where packets never
+/// come.
+#[test]
+fn packets_between_clusters_are_those_of_the_benches_after_any_interruption() {
+    let place = Place::new(
+        "platform = 'bmm-clusters-16'\ntransfer = 'packets'\nsizes = [64, 256]\n[set]\n\
+         'buffer_manager.size' = ['128B', '16KiB']\n",
+    );
+    let output = place.run(&["--out", "rows.csv", "--json", "--report", "page.html"]);
+    let (screen, errors) = said(&output);
+    assert!(output.status.success(), "{errors}");
+    let report: Value = serde_json::from_str(&screen).unwrap();
+    let rows = report["results"].as_array().unwrap();
+    assert_eq!(rows.len(), 8);
+    let bench = |name: &str| -> Vec<Value> {
+        let args = ["bench", name, "--on", "bmm-clusters-16", "--bytes", "64,256", "--json"];
+        let text = crate::common::stdout(&crate::common::narrows(&args));
+        let report: Value = serde_json::from_str(&text).unwrap();
+        report["results"].as_array().unwrap().clone()
+    };
+    let (one_way, trips) = (bench("throughput"), bench("pingpong"));
+    let near = |ours: &Value, theirs: &Value| {
+        assert!(
+            (ours.as_f64().unwrap() - theirs.as_f64().unwrap()).abs() < 0.001,
+            "{ours} {theirs}"
+        );
+    };
+    let mut refused = 0;
+    for row in rows {
+        let alike = |one: &&Value| {
+            one["mechanism"] == row["mechanism"] && one["packet_bytes"] == row["packet_bytes"]
+        };
+        if row["buffer_manager.size"] == "128B" && row["packet_bytes"] == 256 {
+            assert!(row["refused"].as_str().unwrap().contains("has no room for packets of 256"));
+            assert!(row["throughput_mbit_s"].is_null() && row["hops"].is_null(), "{row}");
+            refused += 1;
+            continue;
+        }
+        assert!(row["refused"].is_null(), "{row}");
+        if row["buffer_manager.size"] == "16KiB" {
+            let one_way = one_way.iter().find(alike).unwrap();
+            near(&row["throughput_mbit_s"], &one_way["throughput_mbit_s"]);
+            near(&row["efficiency_percent"], &one_way["efficiency_percent"]);
+            assert_eq!(row["hops"], one_way["hops"]);
+            let one = |trip: &&Value| alike(trip) && trip["packets"] == 1;
+            near(&row["round_trip_us"], &trips.iter().find(one).unwrap()["round_trip_us"]);
+        }
+    }
+    assert_eq!(refused, 2);
+    let page = place.read("page.html");
+    for words in ["packets of 64 bytes", "Throughput by size of packets", "Round trip of one pack"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+
+    let whole = place.read("rows.csv");
+    fs::write(place.path("rows.csv"), &whole[..whole.len() / 2]).unwrap();
+    let output = place.run(&["--out", "rows.csv", "--threads", "1"]);
+    let (screen, errors) = said(&output);
+    assert!(output.status.success(), "{errors}");
+    assert!(screen.starts_with("s: 8 of 8 points, ") && !screen.contains(" 0 from"), "{screen}");
+    assert!(screen.contains("Mbit/s") && screen.contains("2 rows without figures"), "{screen}");
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    assert!(place.read("rows.csv") == whole, "an interruption gives other rows");
+
+    let output = place.run(&["--cores", "0,1", "--out", "other.csv"]);
+    let (_, errors) = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("--cores 0,1 are both in cluster0"), "{errors}");
+}
+
 #[test]
 fn workloads_have_a_row_for_each_flow() {
     let place = Place::new(

@@ -178,7 +178,7 @@ pub(super) fn read(
     cores: &[String],
     memories: &[String],
 ) -> Result<Option<Clusters>, Mistake> {
-    let tables = top.tables("cluster", 16, &CLUSTER)?;
+    let tables = top.tables("cluster", parse::MOST_CLUSTERS, &CLUSTER)?;
     let parts = ["noc", "block_dma", "buffer_manager", "calls", "accelerator"];
     if tables.is_empty() {
         return match parts.iter().find_map(|key| top.find(key)) {
@@ -361,7 +361,7 @@ fn no_more(credits: u32) -> String {
 /// What clusters share has to fit their window of addresses.
 pub(super) fn check(chip: &Chip, top: &Table<'_>) -> Result<(), Mistake> {
     let Some(clusters) = &chip.clusters else { return Ok(()) };
-    let tables = top.tables("cluster", 16, &CLUSTER)?;
+    let tables = top.tables("cluster", parse::MOST_CLUSTERS, &CLUSTER)?;
     for (cluster, table) in clusters.all.iter().zip(&tables) {
         let memory = &chip.memories[cluster.memory];
         let value = table.get("memory", "a memory")?;

@@ -13,6 +13,12 @@ pub(super) const MOST_BURST: u32 = 256;
 /// The longest cache line, in bytes: that of the stack's slots.
 const MOST_LINE: u32 = 64;
 const MOST_CODE: u32 = 1 << 20;
+/// Cores of a chip.
+const MOST_CORES: usize = 16;
+/// Clusters of a chip: each has a core.
+pub(super) const MOST_CLUSTERS: usize = MOST_CORES;
+/// Memories and buses of a chip: each core's own, and one that each cluster shares.
+const MOST_MEMORIES: usize = MOST_CORES + MOST_CLUSTERS;
 
 pub(super) const TOP: [&str; 17] = [
     "about",
@@ -87,9 +93,9 @@ const NOTIFICATIONS: [&str; 6] = ["interrupt", "spin", "poll", "hybrid", "coales
 pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
     let document = source.parse()?;
     let top = document.top(&TOP)?;
-    let buses = top.some_tables("bus", 16, &BUS)?;
-    let memories = top.some_tables("memory", 16, &MEMORY)?;
-    let cores = top.some_tables("core", 16, &CORE)?;
+    let buses = top.some_tables("bus", MOST_MEMORIES, &BUS)?;
+    let memories = top.some_tables("memory", MOST_MEMORIES, &MEMORY)?;
+    let cores = top.some_tables("core", MOST_CORES, &CORE)?;
     let engines = top.tables("engine", 16, &ENGINE)?;
     let bus_names = names(&buses, &[])?;
     let memory_names = names(&memories, &[])?;

@@ -1,8 +1,9 @@
 //! The platform files that come with the program.
 
 /// Each one's name and text.
-pub const SHIPPED: [(&str, &str); 7] = [
+pub const SHIPPED: [(&str, &str); 8] = [
     ("bmm-clusters", include_str!("../../platforms/bmm-clusters.toml")),
+    ("bmm-clusters-16", include_str!("../../platforms/bmm-clusters-16.toml")),
     ("davinci", include_str!("../../platforms/davinci.toml")),
     ("generic-amp", include_str!("../../platforms/generic-amp.toml")),
     ("nios2-dual", include_str!("../../platforms/nios2-dual.toml")),

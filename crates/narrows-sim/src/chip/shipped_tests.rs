@@ -143,6 +143,22 @@ fn davinci_adds_up_to_what_it_is_set_from() {
     assert!((1.0 - inside / (write + copy) - 0.94).abs() < 0.001);
 }
 
+/// So what 1 to 4 CPUs do is the same on both: one of each of these clusters.
+#[test]
+fn sixteen_cpus_are_eight_with_as_many_again_behind_them() {
+    let [few, many] = ["bmm-clusters", "bmm-clusters-16"].map(|name| Chip::shipped(name).unwrap());
+    assert_eq!((few.cores.len(), many.cores.len()), (8, 16));
+    assert_eq!((few.memories.len(), many.memories.len(), many.buses.len()), (12, 24, 24));
+    assert_eq!(few.cores, many.cores[..8]);
+    assert_eq!((&few.memories[..], &few.buses[..]), (&many.memories[..12], &many.buses[..12]));
+    let [few, many] = [few.clusters.unwrap(), many.clusters.unwrap()];
+    assert_eq!(few.all, many.all[..4]);
+    let mesh = (few.noc.columns, few.noc.rows);
+    let like = super::Noc { columns: mesh.0, rows: mesh.1, ..many.noc };
+    assert_eq!((like, mesh), (few.noc, (2, 2)));
+    assert_eq!((few.dma, few.manager, few.calls), (many.dma, many.manager, many.calls));
+}
+
 #[test]
 fn the_quad_is_the_dual_with_other_caches() {
     let [dual, quad] = ["nios2-dual", "nios2-quad"].map(|name| Chip::shipped(name).unwrap());

@@ -160,9 +160,11 @@ fn caches_and_engines_may_be_missing() {
 #[test]
 fn an_empty_file_lacks_everything() {
     let mistake = Chip::parse("x", "").unwrap_err().to_string();
-    assert_eq!(mistake, "x:1:1: 0 [[bus]] tables; expected 1 to 16");
-    let many = "[[bus]]\nname = 'b'\n".repeat(17);
-    assert!(Chip::parse("x", &many).unwrap_err().to_string().contains("17 [[bus]] tables"));
+    assert_eq!(mistake, "x:1:1: 0 [[bus]] tables; expected 1 to 32");
+    let many = |count| "[[bus]]\nname = 'b'\n".repeat(count);
+    let said = |count| Chip::parse("x", &many(count)).unwrap_err().to_string();
+    assert!(said(33).contains("33 [[bus]] tables; expected 1 to 32"), "{}", said(33));
+    assert!(said(32).contains("0 [[memory]] tables"), "{}", said(32));
 }
 
 /// What is said of the small chip without the part of a line of it.

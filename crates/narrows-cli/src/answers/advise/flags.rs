@@ -2,7 +2,7 @@
 
 use crate::answers::tune::flags::{Objective, clock, percent};
 use crate::base::number::{number, size};
-use crate::base::offered::{offered, workloads};
+use crate::base::offered::{flows, offered};
 use crate::base::options::{Global, PageFile, places};
 use crate::base::shipped;
 use crate::formats::strategy;
@@ -35,7 +35,7 @@ accelerators it says how many ports and how much credit are enough.")]
 pub struct Advise {
     /// The workload file
     #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml",
-          value_parser = offered(workloads(), shipped::path("workloads")), hide_possible_values = true,
+          value_parser = offered(flows(), shipped::path("workloads")), hide_possible_values = true,
           value_hint = ValueHint::FilePath)]
     pub workload: PathBuf,
     /// Where it is to run: the name of a platform, or its file, or `host`

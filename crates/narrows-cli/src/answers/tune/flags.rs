@@ -1,7 +1,7 @@
 //! The command line of `narrows tune`.
 
 use crate::base::number::{number, size};
-use crate::base::offered::{offered, workloads};
+use crate::base::offered::{flows, offered};
 use crate::base::options::{PageFile, places};
 use crate::base::shipped;
 use crate::formats::strategy;
@@ -52,7 +52,7 @@ simulations on a chip, between two processes on this machine.")]
 pub struct Tune {
     /// The workload file
     #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml",
-          value_parser = offered(workloads(), shipped::path("workloads")), hide_possible_values = true,
+          value_parser = offered(flows(), shipped::path("workloads")), hide_possible_values = true,
           value_hint = ValueHint::FilePath)]
     pub workload: PathBuf,
     /// Where it is to run: the name of a platform, or its file, or `host`

@@ -146,6 +146,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   narrows bench susan --cpus 1..8 --on bmm-clusters
+  narrows bench susan --cpus 1..16 --on bmm-clusters-16
   narrows bench susan --cpus 1,2,4 --image photo.pgm --out found.png
   narrows bench susan --find edges --threshold 20 --image photo.png --out edges.png")]
     Susan(Susan),

@@ -4,6 +4,7 @@
 use super::fingerprint::Fingerprint;
 use crate::base::failure::Failure;
 use crate::base::input;
+use crate::experiments::bench::clusters::{divides, throughput};
 use crate::formats::platform::{self, Written};
 use crate::formats::workload::{self, Work, Workload, parse, units};
 use narrows::strategy::Strategy;
@@ -11,12 +12,16 @@ use narrows_sim::file::{At, Mistake, Text, Value};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const KEYS: [&str; 7] = ["platform", "strategy", "sizes", "calls", "workload", "duration", "set"];
+const KEYS: [&str; 8] =
+    ["platform", "strategy", "transfer", "sizes", "calls", "workload", "duration", "set"];
 const A_PLATFORM: &str = "the name of a platform or the path of its file, or a list of them";
 const A_WORKLOAD: &str = "the path of a workload file, relative to this file, or a list of them";
-const SIZES: &str = "a list of bytes of a call, such as [64, 1024]";
+const SIZES: &str = "a list of bytes of a call or packet, such as [64, 1024]";
 const VALUES: &str =
     "a list of values for that key of the platform, such as [\"100ns\", \"200ns\"]";
+const A_STRATEGY: &str = "the name of a strategy, or a list of them; on clusters transfer instead";
+const A_TRANSFER: &str =
+    "\"packets\", which go between clusters; elsewhere name a strategy instead";
 /// Calls of each size that are measured, unless the file says how many.
 const CALLS: u64 = 100;
 const MOST_CALLS: u64 = 1_000_000;
@@ -27,8 +32,7 @@ pub(super) struct Sweep {
     pub text: String,
     pub platforms: Vec<Written>,
     pub settings: Vec<Setting>,
-    pub strategies: Vec<Strategy>,
-    pub traffic: Vec<Traffic>,
+    pub carried: Carried,
     /// Of everything that rows depend on.
     pub fingerprint: Fingerprint,
 }
@@ -42,7 +46,15 @@ pub(super) struct Setting {
     pub values: Vec<At<String>>,
 }
 
-/// What is carried at a point.
+/// What is carried on each chip.
+pub(super) enum Carried {
+    /// Over links of the stack: all traffic by each strategy.
+    Links { strategies: Vec<Strategy>, traffic: Vec<Traffic> },
+    /// Between clusters: packets of each of these bytes, by each mechanism.
+    Packets { sizes: Vec<u32> },
+}
+
+/// What links carry at a point.
 pub(super) enum Traffic {
     /// So many calls of `echo`, one after the other.
     Calls { bytes: usize, count: u64 },
@@ -77,7 +89,6 @@ pub(super) fn read(path: &Path) -> Result<Sweep, Failure> {
     let file = Text { path, text: &text };
     let directory = path.parent().unwrap_or(Path::new(""));
     let raw = raw(&file, directory).map_err(input::wrong)?;
-    let Raw { sizes, calls, workloads, duration, settings, .. } = raw;
     let missing = |key: &str, expected: &str| {
         let sentence = format!("{key} is missing; expected {expected}");
         input::wrong(file.fail(&file.end(), sentence))
@@ -85,25 +96,68 @@ pub(super) fn read(path: &Path) -> Result<Sweep, Failure> {
     let Some(platforms) = raw.platforms.map(|all| all.value) else {
         return Err(missing("platform", A_PLATFORM));
     };
-    let Some(strategies) = raw.strategies.map(|all| all.value) else {
-        return Err(missing("strategy", "the name of a strategy, or a list of them"));
+    let carried = match raw.transfer {
+        Some(_) => packets(&file, raw.carried).map_err(input::wrong)?,
+        None => links(&file, directory, raw.carried, missing)?,
+    };
+    let settings = raw.settings;
+    let fingerprint = fingerprint(&text, &platforms, &carried);
+    let text = text.clone();
+    Ok(Sweep { path: path.to_owned(), text, platforms, settings, carried, fingerprint })
+}
+
+/// Packets between clusters, of which most keys say nothing.
+fn packets(file: &Text<'_>, raw: RawCarried) -> Result<Carried, Mistake> {
+    let RawCarried { strategies, sizes, calls, workloads, duration } = raw;
+    if let Some(strategies) = strategies {
+        let expected = "nothing with transfer: packets go by each mechanism, and by no strategy";
+        return Err(strategies.wrong(file, expected));
+    }
+    let counted = "nothing with transfer: 16 KiB go one way, and a packet there and back";
+    calls.map_or(Ok(()), |calls| Err(calls.wrong(file, counted)))?;
+    duration.map_or(Ok(()), |duration| Err(duration.wrong(file, counted)))?;
+    if let Some(workloads) = workloads {
+        return Err(workloads.wrong(file, "nothing with transfer: name sizes of packets"));
+    }
+    let Some(sizes) = sizes else {
+        let sentence = format!("sizes is missing; expected {SIZES}");
+        return Err(file.fail(&file.end(), sentence));
+    };
+    let most = throughput::TOTAL;
+    let expected = format!("packets of 4, 8, 16 and so on up to {most} bytes");
+    let size =
+        |size: At<usize>| divides(size.value, most).ok_or_else(|| size.wrong(file, &expected));
+    Ok(Carried::Packets { sizes: sizes.value.into_iter().map(size).collect::<Result<_, _>>()? })
+}
+
+/// Calls or workloads over links of the stack.
+fn links(
+    file: &Text<'_>,
+    directory: &Path,
+    raw: RawCarried,
+    missing: impl Fn(&str, &str) -> Failure,
+) -> Result<Carried, Failure> {
+    let RawCarried { strategies, sizes, calls, workloads, duration } = raw;
+    let Some(strategies) = strategies.map(|all| all.value) else {
+        return Err(missing("strategy", A_STRATEGY));
     };
     let traffic = match (sizes, workloads) {
         (Some(sizes), None) => {
             if let Some(duration) = duration {
                 let expected = "nothing, where calls are counted: name a workload, or leave it out";
-                return Err(input::wrong(duration.wrong(&file, expected)));
+                return Err(input::wrong(duration.wrong(file, expected)));
             }
             let count = calls.map_or(CALLS, |calls| calls.value);
-            sizes.value.into_iter().map(|bytes| Traffic::Calls { bytes, count }).collect()
+            let calls = |bytes: At<usize>| Traffic::Calls { bytes: bytes.value, count };
+            sizes.value.into_iter().map(calls).collect()
         }
         (None, Some(workloads)) => {
             if let Some(calls) = calls {
                 let expected = "nothing with a workload: it says how many itself";
-                return Err(input::wrong(calls.wrong(&file, expected)));
+                return Err(input::wrong(calls.wrong(file, expected)));
             }
             let duration = duration.map(|duration| duration.value);
-            traffic(&file, directory, workloads.value, duration)?
+            traffic(file, directory, workloads.value, duration)?
         }
         (Some(_), Some(workloads)) => {
             let sentence = "sizes and workload; expected one of them";
@@ -111,20 +165,24 @@ pub(super) fn read(path: &Path) -> Result<Sweep, Failure> {
         }
         (None, None) => return Err(missing("sizes", &format!("{SIZES}, or workload"))),
     };
-    let fingerprint = fingerprint(&text, &platforms, &traffic);
-    let text = text.clone();
-    Ok(Sweep { path: path.to_owned(), text, platforms, settings, strategies, traffic, fingerprint })
+    Ok(Carried::Links { strategies, traffic })
 }
 
 /// The file as written.
 struct Raw {
     platforms: Option<At<Vec<Written>>>,
+    transfer: Option<At<()>>,
+    carried: RawCarried,
+    settings: Vec<Setting>,
+}
+
+/// What is carried, as written.
+struct RawCarried {
     strategies: Option<At<Vec<Strategy>>>,
-    sizes: Option<At<Vec<usize>>>,
+    sizes: Option<At<Vec<At<usize>>>>,
     calls: Option<At<u64>>,
     workloads: Option<At<Vec<At<String>>>>,
     duration: Option<At<Duration>>,
-    settings: Vec<Setting>,
 }
 
 fn raw(file: &Text<'_>, directory: &Path) -> Result<Raw, Mistake> {
@@ -136,17 +194,23 @@ fn raw(file: &Text<'_>, directory: &Path) -> Result<Raw, Mistake> {
     }
     Ok(Raw {
         platforms: top.read("platform", |value| platforms(directory, value))?,
-        strategies: top.read("strategy", parse::strategies)?,
-        sizes: top.read("sizes", sizes)?,
-        calls: top.read("calls", |value| value.number(1..=MOST_CALLS))?,
-        workloads: top.read("workload", workloads)?,
-        duration: top.read("duration", units::duration)?,
+        transfer: top.read("transfer", |value| match value.string(A_TRANSFER)? {
+            "packets" => Ok(()),
+            _ => Err(value.wrong(A_TRANSFER)),
+        })?,
+        carried: RawCarried {
+            strategies: top.read("strategy", parse::strategies)?,
+            sizes: top.read("sizes", sizes)?,
+            calls: top.read("calls", |value| value.number(1..=MOST_CALLS))?,
+            workloads: top.read("workload", workloads)?,
+            duration: top.read("duration", units::duration)?,
+        },
         settings,
     })
 }
 
 /// What the rows depend on, but for what the command line says.
-fn fingerprint(text: &str, platforms: &[Written], traffic: &[Traffic]) -> Fingerprint {
+fn fingerprint(text: &str, platforms: &[Written], carried: &Carried) -> Fingerprint {
     let mut print = Fingerprint::default();
     print.add(env!("CARGO_PKG_VERSION").as_bytes());
     print.add(text.as_bytes());
@@ -154,6 +218,11 @@ fn fingerprint(text: &str, platforms: &[Written], traffic: &[Traffic]) -> Finger
         print.add(path.to_string_lossy().as_bytes());
         print.add(text.as_bytes());
     }
+    let traffic = match carried {
+        Carried::Links { traffic, .. } => &traffic[..],
+        // The text of the sweep says all of them.
+        Carried::Packets { .. } => &[],
+    };
     for one in traffic {
         let Traffic::Workload { workload, inputs } = one else { continue };
         print.add(format!("{workload:?}").as_bytes());
@@ -184,14 +253,14 @@ fn platforms(directory: &Path, value: &Value<'_>) -> Result<Vec<Written>, Mistak
     Ok(all)
 }
 
-fn sizes(value: &Value<'_>) -> Result<Vec<usize>, Mistake> {
-    let mut all = Vec::new();
+fn sizes(value: &Value<'_>) -> Result<Vec<At<usize>>, Mistake> {
+    let mut all: Vec<At<usize>> = Vec::new();
     for one in value.each(SIZES)? {
         let size = units::bytes(&one)?;
-        if all.contains(&size) {
+        if all.iter().any(|other| other.value == size) {
             return Err(one.wrong("each size once"));
         }
-        all.push(size);
+        all.push(one.at(size));
     }
     Ok(all)
 }

@@ -14,6 +14,7 @@ Examples:
   narrows sweep sweeps/memory.toml
   narrows sweep sweeps/memory.toml --out memory.csv --json-lines memory.jsonl
   narrows sweep sweeps/voice.toml --threads 1
+  narrows sweep sweeps/clusters.toml
   narrows sweep sweeps/memory.toml --report memory.html
 
 A sweep that was interrupted goes on where it was when the same command is given

@@ -1,10 +1,12 @@
 //! The points of a sweep: every platform with every value of every key, every strategy and all
-//! traffic. What comes last in that order changes first from point to point.
+//! traffic, or every mechanism and all packets. What comes last in that order changes first from
+//! point to point.
 
-use super::file::{Sweep, Traffic};
+use super::file::{Carried, Sweep, Traffic};
 use super::set::Places;
 use crate::base::failure::Failure;
 use crate::base::input;
+use crate::rig::cluster::Mechanism;
 use narrows::strategy::Strategy;
 use narrows_sim::chip::Chip;
 use narrows_sim::file::At;
@@ -26,8 +28,41 @@ pub(super) struct Point<'a> {
     pub chip: Chip,
     /// The value of each key that is set.
     pub values: Vec<&'a At<String>>,
-    pub strategy: Strategy,
-    pub traffic: &'a Traffic,
+    pub what: What<'a>,
+}
+
+/// What is carried at a point, and by what.
+pub(super) enum What<'a> {
+    /// Over links of the stack.
+    Links { strategy: Strategy, traffic: &'a Traffic },
+    /// Between clusters: packets of so many bytes.
+    Packets { mechanism: Mechanism, bytes: u32 },
+}
+
+impl Carried {
+    /// How many points each chip has.
+    fn points(&self) -> usize {
+        match self {
+            Carried::Links { strategies, traffic } => {
+                strategies.len().saturating_mul(traffic.len())
+            }
+            Carried::Packets { sizes } => Mechanism::ALL.len() * sizes.len(),
+        }
+    }
+
+    /// One of these.
+    fn at(&self, number: usize) -> What<'_> {
+        match self {
+            Carried::Links { strategies, traffic } => What::Links {
+                strategy: strategies[number / traffic.len()],
+                traffic: &traffic[number % traffic.len()],
+            },
+            Carried::Packets { sizes } => What::Packets {
+                mechanism: Mechanism::ALL[number / sizes.len()],
+                bytes: sizes[number % sizes.len()],
+            },
+        }
+    }
 }
 
 impl<'a> Grid<'a> {
@@ -42,7 +77,7 @@ impl<'a> Grid<'a> {
     ) -> Result<Grid<'a>, Failure> {
         let counts = sweep.settings.iter().map(|setting| setting.values.len());
         let chips = counts.fold(sweep.platforms.len(), usize::saturating_mul);
-        let each = sweep.strategies.len().saturating_mul(sweep.traffic.len());
+        let each = sweep.carried.points();
         let points = chips.saturating_mul(each);
         if points > MOST {
             let text = format!("{points} points; expected at most {MOST}: fewer values");
@@ -61,25 +96,26 @@ impl<'a> Grid<'a> {
     /// # Errors
     /// As [`Grid::new`], which has tried all of them.
     pub fn point(&self, number: usize) -> Result<Point<'_>, Failure> {
-        let Sweep { settings, strategies, traffic, .. } = self.sweep;
-        let mut rest = number;
+        let Sweep { settings, carried, .. } = self.sweep;
+        let each = carried.points();
+        let mut rest = number / each;
         let mut next = |count: usize| {
             let at = rest % count;
             rest /= count;
             at
         };
-        let traffic = &traffic[next(traffic.len())];
-        let strategy = strategies[next(strategies.len())];
         let mut values: Vec<&At<String>> =
             settings.iter().rev().map(|one| &one.values[next(one.values.len())]).collect();
         values.reverse();
         let chip = self.places[next(self.places.len())].chip(self.sweep, &values)?;
-        Ok(Point { number, chip, values, strategy, traffic })
+        Ok(Point { number, chip, values, what: carried.at(number % each) })
     }
 
     /// How many rows a point gives.
     pub fn rows(&self, number: usize) -> usize {
-        let traffic = &self.sweep.traffic;
-        traffic[number % traffic.len()].rows()
+        match &self.sweep.carried {
+            Carried::Links { traffic, .. } => traffic[number % traffic.len()].rows(),
+            Carried::Packets { .. } => 1,
+        }
     }
 }

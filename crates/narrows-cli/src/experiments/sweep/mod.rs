@@ -1,5 +1,5 @@
-//! `narrows sweep`: a grid of chips, strategies and traffic, simulated point by point on all cores
-//! of this machine.
+//! `narrows sweep`: a grid of chips, strategies and traffic, or of packets between clusters,
+//! simulated point by point on all cores of this machine.
 //!
 //! Each point is built and run inside one thread, and depends on nothing but its place in the grid.
 //! So the rows are the same, whatever the number of threads and however often the sweep was
@@ -10,6 +10,7 @@ mod fingerprint;
 pub mod flags;
 mod grid;
 mod journal;
+mod packets;
 mod page;
 mod point;
 mod rows;
@@ -27,10 +28,11 @@ use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::signals::catch_signals;
 use crate::base::threads;
+use crate::experiments::bench::clusters::ends::Ends;
 use crate::rig::sim;
-use file::Sweep;
+use file::{Carried, Sweep};
 use flags::Sweep as Args;
-use grid::Grid;
+use grid::{Grid, What};
 use journal::Journal;
 use rows::{Columns, Row};
 use std::num::NonZero;
@@ -45,7 +47,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
     let page = PageOut::new(&args.page)?;
     let sweep = file::read(&args.sweep)?;
-    let grid = Grid::new(&sweep, |chip| sim::cores(global, chip).map(|_| ()))?;
+    let grid = Grid::new(&sweep, |chip| match sweep.carried {
+        Carried::Links { .. } => sim::cores(global, chip).map(|_| ()),
+        Carried::Packets { .. } => Ends::asked(global, chip).map(|_| ()),
+    })?;
     let path = args.out.clone().unwrap_or_else(|| usual_file(&args.sweep));
     let columns = Columns::new(&sweep, fingerprint(global, &sweep));
     let mut journal = Journal::open(&path, columns, &grid)?;
@@ -99,10 +104,18 @@ fn simulate(
             return Ok(None);
         }
         let point = grid.point(*number)?;
-        let figures = point::simulate(global, &point, stop)?;
+        let cells = match point.what {
+            What::Links { strategy, traffic } => {
+                let all = point::simulate(global, &point.chip, (strategy, traffic), stop)?;
+                all.map(|all| all.iter().map(|one| one.cells(strategy)).collect())
+            }
+            What::Packets { mechanism, bytes } => {
+                Some(vec![packets::simulate(global, &point.chip, mechanism, bytes)?])
+            }
+        };
         let rows =
-            |all: Vec<point::Figures>| all.iter().map(|one| columns.row(&point, one)).collect();
-        Ok(figures.map(rows))
+            |all: Vec<Row>| all.into_iter().map(|cells| columns.row(&point, cells)).collect();
+        Ok(cells.map(rows))
     };
     let mut failed = Vec::new();
     threads::share(&missing, threads, work, |at, simulated| {

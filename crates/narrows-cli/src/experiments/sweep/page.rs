@@ -1,7 +1,9 @@
 //! The page of a sweep: which point is best at what, and how figures go with what was varied.
 
+use super::file::Carried;
 use super::grid::Grid;
 use super::journal::Journal;
+use super::packets;
 use super::rows::{Columns, Row};
 use super::text::named;
 use crate::base::failure::Failure;
@@ -39,8 +41,32 @@ pub(super) fn page(grid: &Grid<'_>, journal: &Journal, failure: Option<&Failure>
     let varied = listed(&named);
     page.notes.push(format!("what differs from row to row: {varied}"));
     page.notes.extend(failure.map(|failure| format!("this is not the whole sweep: {failure}")));
+    match grid.sweep.carried {
+        Carried::Links { .. } => links(&mut page, columns, &rows, &named),
+        Carried::Packets { .. } => packets::page(&mut page, columns, &rows, &named),
+    }
+    if rows.is_empty() {
+        page.headline = "No point has figures".into();
+    }
+    let refused = journal.rows().count() - rows.len();
+    if refused > 0 {
+        page.find(
+            "Not possible",
+            counted(
+                refused,
+                "row has no figures; the table says why.",
+                "rows have no figures; the table says why.",
+            ),
+        );
+    }
+    page.section("All figures", "", vec![everything(journal)]);
+    page
+}
+
+/// What is found of links: which point is the fastest, and which takes least of the calling core.
+fn links(page: &mut Page, columns: &Columns, rows: &[&Row], named: &[&str]) {
     // Lengths of messages are not compared with each other: each has a best point.
-    let sizes = distinct(&rows, columns, "bytes");
+    let sizes = distinct(rows, columns, "bytes");
     let figure = |row: &Row, column: &str| columns.cell(row, column).parse().unwrap_or(f64::NAN);
     let with: Vec<&str> = named.iter().copied().filter(|name| *name != "bytes").collect();
     let label = |row: &Row| place_of(columns, row, &with);
@@ -83,30 +109,21 @@ pub(super) fn page(grid: &Grid<'_>, journal: &Journal, failure: Option<&Failure>
             page.find(format!("{bytes} bytes: least load of the calling core"), said);
         }
     }
-    if rows.is_empty() {
-        page.headline = "No point has figures".into();
-    }
-    let refused = journal.rows().count() - rows.len();
-    if refused > 0 {
-        page.find(
-            "Not possible",
-            counted(
-                refused,
-                "row has no figures; the table says why.",
-                "rows have no figures; the table says why.",
-            ),
-        );
-    }
-    let mut charts = vec![by_size(columns, &rows, &with), spread(columns, &rows, &named)];
+    let trips = Measure {
+        title: "Median round trip by size, in µs",
+        sizes: "bytes",
+        figures: ("rtt_median_ns", 1e3, "median round trip"),
+        label: "µs, logarithmic",
+        log: true,
+    };
+    let mut charts = vec![by_size(columns, rows, &with, &trips), spread(columns, rows, named)];
     charts.retain(|chart| !chart.is_empty());
     page.first = (!charts.is_empty()).then(|| charts.remove(0));
     page.section("Round trips", "", charts);
-    page.section("Load against latency", "", vec![scatter(columns, &rows, &named)]);
-    page.section("All figures", "", vec![everything(journal)]);
-    page
+    page.section("Load against latency", "", vec![scatter(columns, rows, named)]);
 }
 
-fn distinct<'a>(rows: &[&'a Row], columns: &Columns, name: &str) -> Vec<&'a str> {
+pub(super) fn distinct<'a>(rows: &[&'a Row], columns: &Columns, name: &str) -> Vec<&'a str> {
     let mut all = Vec::new();
     for row in rows {
         let cell = columns.cell(row, name);
@@ -118,7 +135,7 @@ fn distinct<'a>(rows: &[&'a Row], columns: &Columns, name: &str) -> Vec<&'a str>
 }
 
 /// What tells a row from others, in short.
-fn place_of(columns: &Columns, row: &Row, named: &[&str]) -> String {
+pub(super) fn place_of(columns: &Columns, row: &Row, named: &[&str]) -> String {
     // A key that is set says what its value is of; the names of the other columns say nothing new.
     let cells = named.iter().map(|name| (own_name(name), columns.cell(row, name)));
     let cells = cells.filter(|(_, cell)| !cell.is_empty()).map(|(key, cell)| match key {
@@ -135,30 +152,43 @@ fn own_name(column: &str) -> Option<&str> {
     Some(before.rfind('.').map_or(column, |at| &column[at + 1..]))
 }
 
+/// What a chart by size is of.
+pub(super) struct Measure {
+    pub title: &'static str,
+    /// The column that has sizes.
+    pub sizes: &'static str,
+    /// The column that has figures, by which they are divided, and what they then are.
+    pub figures: (&'static str, f64, &'static str),
+    /// What is written beside the axis.
+    pub label: &'static str,
+    pub log: bool,
+}
+
 /// A line for each place, if it has several sizes.
-fn by_size(columns: &Columns, rows: &[&Row], with: &[&str]) -> Chart {
-    let mut data = Data::new(&["place", "bytes", "median round trip"]);
-    if distinct(rows, columns, "bytes").len() > 1 {
+pub(super) fn by_size(columns: &Columns, rows: &[&Row], with: &[&str], of: &Measure) -> Chart {
+    let Measure { title, sizes, figures: (column, unit, name), label, log } = *of;
+    let mut data = Data::new(&["place", sizes, name]);
+    if distinct(rows, columns, sizes).len() > 1 {
         for row in rows {
             data.row([
                 Cell::from(place_of(columns, row, with)),
-                number_of(columns, row, "bytes", 1.0),
-                number_of(columns, row, "rtt_median_ns", 1e3),
+                number_of(columns, row, sizes, 1.0),
+                number_of(columns, row, column, unit),
             ]);
         }
     }
     Chart {
-        title: "Median round trip by size, in µs".into(),
+        title: title.into(),
         says: String::new(),
         kind: Some(Kind::Lines {
             series: Some("place".into()),
-            x: "bytes".into(),
-            y: "median round trip".into(),
+            x: sizes.into(),
+            y: name.into(),
             limit: None,
             x_label: "bytes, logarithmic".into(),
-            y_label: "µs, logarithmic".into(),
+            y_label: label.into(),
             log_x: true,
-            log_y: true,
+            log_y: log,
             step: false,
         }),
         data,

@@ -1,7 +1,6 @@
-//! One point of a sweep: both sides on its chip, its traffic by its strategy.
+//! One point of a sweep over links: both sides on its chip, its traffic by its strategy.
 
 use super::file::Traffic;
-use super::grid::Point;
 use crate::base::failure::{Failure, Kind};
 use crate::base::latencies::Latencies;
 use crate::base::options::{Cores, Global};
@@ -13,12 +12,31 @@ use crate::rig::pair::Pair;
 use crate::rig::peer::Peer;
 use crate::rig::sim::{self, Needs};
 use narrows::strategy::Strategy;
+use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::time::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Calls before those that are measured: they fill caches, and the stack's own state settles.
 const WARM_UP: u64 = 16;
+
+/// Columns behind the keys, and those of figures, with why there are none.
+pub(super) const BEHIND: [&str; 4] = ["strategy", "workload", "flow", "bytes"];
+pub(super) const FIGURES: [&str; 13] = [
+    "refused",
+    "calls",
+    "rtt_min_ns",
+    "rtt_median_ns",
+    "rtt_mean_ns",
+    "rtt_p99_ns",
+    "rtt_max_ns",
+    "caller_percent",
+    "callee_percent",
+    "calls_per_second",
+    "bytes_per_second",
+    "end_ns",
+    "hash",
+];
 
 /// How one flow fared at a point.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,9 +64,11 @@ pub(super) struct Figures {
 impl Figures {
     /// Cells of a row, in the order of the columns. Of round trips, the smallest, the mean and the
     /// largest are exact.
-    pub fn cells(&self) -> Vec<String> {
+    pub fn cells(&self, strategy: Strategy) -> Vec<String> {
         let figure = |value: &f64| format!("{value:.3}");
-        let mut cells = match &self.refused {
+        let mut cells = vec![strategy.to_string(), self.workload.clone(), self.flow.clone()];
+        cells.push(self.bytes.to_string());
+        cells.extend(match &self.refused {
             Some(why) => {
                 let words: Vec<&str> = why.split_whitespace().collect();
                 let mut cells = vec![words.join(" ")];
@@ -61,7 +81,7 @@ impl Figures {
                 cells.extend([&self.calls_per_second, &self.bytes_per_second].map(figure));
                 cells
             }
-        };
+        });
         cells.push(format!("{}.{:03}", self.end.0 / 1000, self.end.0 % 1000));
         cells.push(format!("{:016x}", self.hash));
         cells
@@ -81,10 +101,10 @@ impl Figures {
 /// The simulation got stuck, or a link broke.
 pub(super) fn simulate(
     global: &Global,
-    point: &Point<'_>,
+    chip: &Chip,
+    (strategy, traffic): (Strategy, &Traffic),
     stop: &AtomicBool,
 ) -> Result<Option<Vec<Figures>>, Failure> {
-    let Point { chip, strategy, traffic, .. } = point;
     let cores = sim::cores(global, chip)?;
     let (longest, offered) = match traffic {
         Traffic::Calls { bytes, .. } => (*bytes, Offers::default()),
@@ -95,11 +115,11 @@ pub(super) fn simulate(
     let needs = Needs { longest, offers: offered.further(), ..Needs::default() };
     let (mut all, outcome) = sim::simulate(global, chip, &needs, |mut peer| match traffic {
         Traffic::Calls { bytes, count } => {
-            let calls = Calls { cores, strategy: *strategy, bytes: *bytes, count: *count };
+            let calls = Calls { cores, strategy, bytes: *bytes, count: *count };
             calls.make(peer, stop).map(|one| vec![one])
         }
         Traffic::Workload { workload, inputs } => {
-            let policy = Policy::Same(*strategy);
+            let policy = Policy::Same(strategy);
             let outcome = run::once(&mut peer, (workload, &offered), inputs, policy, stop)?;
             figures(workload, &offered, outcome)
         }

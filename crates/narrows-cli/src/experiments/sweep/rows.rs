@@ -1,32 +1,16 @@
 //! Rows of a sweep: what their columns are, and how they are written as CSV and as JSON.
 
-use super::file::Sweep;
+use super::file::{Carried, Sweep};
 use super::grid::Point;
-use super::point::Figures;
 use super::set::bare;
+use super::{packets, point};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// Columns before the keys that are set, and between those and the figures.
+/// Columns before the keys that are set.
 const BEFORE: [&str; 3] = ["sweep", "point", "platform"];
-const BEHIND: [&str; 4] = ["strategy", "workload", "flow", "bytes"];
-/// Columns of figures, and why there are none.
-const FIGURES: [&str; 13] = [
-    "refused",
-    "calls",
-    "rtt_min_ns",
-    "rtt_median_ns",
-    "rtt_mean_ns",
-    "rtt_p99_ns",
-    "rtt_max_ns",
-    "caller_percent",
-    "callee_percent",
-    "calls_per_second",
-    "bytes_per_second",
-    "end_ns",
-    "hash",
-];
 /// Columns that are texts, whatever is in them.
-const TEXTS: [&str; 7] = ["sweep", "platform", "strategy", "workload", "flow", "refused", "hash"];
+const TEXTS: [&str; 8] =
+    ["sweep", "platform", "strategy", "mechanism", "workload", "flow", "refused", "hash"];
 
 /// A row: a cell for each column, as CSV has it. Where there is no figure, it is empty.
 pub(super) type Row = Vec<String>;
@@ -35,6 +19,10 @@ pub(super) type Row = Vec<String>;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Columns {
     names: Vec<String>,
+    /// What is carried and by what: the columns behind the keys that are set.
+    pub behind: &'static [&'static str],
+    /// Columns of figures, and why there are none.
+    figures: &'static [&'static str],
     /// What every row of this sweep begins with.
     pub fingerprint: String,
 }
@@ -49,8 +37,13 @@ impl Columns {
     /// Those of a sweep. `fingerprint` tells it from others.
     pub fn new(sweep: &Sweep, fingerprint: String) -> Columns {
         let keys = sweep.settings.iter().map(|setting| setting.key.as_str());
-        let names = BEFORE.into_iter().chain(keys).chain(BEHIND).chain(FIGURES);
-        Columns { names: names.map(str::to_owned).collect(), fingerprint }
+        let (behind, figures): (&[&str], &[&str]) = match sweep.carried {
+            Carried::Links { .. } => (&point::BEHIND, &point::FIGURES),
+            Carried::Packets { .. } => (&packets::BEHIND, &packets::FIGURES),
+        };
+        let own = behind.iter().chain(figures).copied();
+        let names = BEFORE.into_iter().chain(keys).chain(own).map(str::to_owned).collect();
+        Columns { names, behind, figures, fingerprint }
     }
 
     /// The first line of a file.
@@ -74,14 +67,12 @@ impl Columns {
         row.get(1).filter(|_| ours)?.parse().ok()
     }
 
-    /// The row of a flow at a point.
-    pub fn row(&self, point: &Point<'_>, figures: &Figures) -> Row {
+    /// A row of a point, of which these cells are behind the keys that are set.
+    pub fn row(&self, point: &Point<'_>, cells: Vec<String>) -> Row {
         let mut row = vec![self.fingerprint.clone(), point.number.to_string()];
         row.push(point.chip.name.clone());
         row.extend(point.values.iter().map(|value| bare(&value.value)));
-        row.push(point.strategy.to_string());
-        row.extend([figures.workload.clone(), figures.flow.clone(), figures.bytes.to_string()]);
-        row.extend(figures.cells());
+        row.extend(cells);
         row
     }
 
@@ -108,7 +99,7 @@ impl Serialize for Named<'_> {
             match (cell.as_str(), cell.parse::<u64>(), cell.parse::<f64>()) {
                 ("", ..) => map.serialize_entry(name, &())?,
                 (_, Ok(number), _) if !text => map.serialize_entry(name, &number)?,
-                (_, _, Ok(number)) if FIGURES.contains(&name.as_str()) && !text => {
+                (_, _, Ok(number)) if self.columns.figures.contains(&name.as_str()) && !text => {
                     map.serialize_entry(name, &number)?;
                 }
                 (cell, ..) => map.serialize_entry(name, cell)?,

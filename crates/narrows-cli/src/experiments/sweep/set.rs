@@ -1,8 +1,8 @@
 //! Setting keys of a platform: in its text, before it is read, so that every check of the reader
 //! holds.
 
-use super::file::{Setting, Sweep};
-use crate::base::failure::Failure;
+use super::file::{Carried, Setting, Sweep};
+use crate::base::failure::{Failure, Kind};
 use crate::base::input;
 use crate::formats::platform::{Written, linked};
 use narrows_sim::chip::Chip;
@@ -72,7 +72,7 @@ impl<'a> Places<'a> {
             let blamed = blamed.map(|(setting, _)| *setting);
             self.explain(sweep, values, mistake, blamed)
         })?;
-        linked(chip)
+        fitting(chip, &sweep.carried)
     }
 
     fn explain(
@@ -98,6 +98,24 @@ impl<'a> Places<'a> {
         let text = format!("{name} with {}: {}", all.join(", "), mistake.problem);
         input::wrong(sweep.file().fail(&first.span, text))
     }
+}
+
+/// The chip, if it has what the sweep's traffic goes over.
+fn fitting(chip: Chip, carried: &Carried) -> Result<Chip, Failure> {
+    let clusters = chip.clusters.is_some() && !chip.is_linked();
+    let why = match carried {
+        Carried::Packets { .. } if clusters => return Ok(chip),
+        Carried::Links { .. } if !clusters => return linked(chip),
+        Carried::Packets { .. } => {
+            "it has no clusters, between which packets go: name bmm-clusters, or a strategy in \
+             place of transfer"
+        }
+        Carried::Links { .. } => {
+            "it has clusters and no links of the stack: transfer = \"packets\" in place of a \
+             strategy sweeps what goes between clusters"
+        }
+    };
+    Err(Failure::new(Kind::Workload, format!("{}: {why}", chip.name)))
 }
 
 /// A value as rows have it: on one line, texts without their quotes.

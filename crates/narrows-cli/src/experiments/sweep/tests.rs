@@ -1,7 +1,7 @@
 //! Sweep files, their grids and their rows, without simulating.
 
 use super::file::{self, Sweep};
-use super::grid::Grid;
+use super::grid::{Grid, What};
 use super::journal::{Found, found};
 use super::rows::{Columns, Row, line};
 use std::fs;
@@ -55,7 +55,8 @@ fn every_point_is_there_once_and_the_last_changes_first() {
         .map(|number| {
             let point = grid.point(number).unwrap();
             assert_eq!(point.values[0].value, point.chip.link.slots.to_string());
-            format!("{} {} {}", point.chip.name, point.values[0].value, point.strategy)
+            let What::Links { strategy, .. } = point.what else { panic!("packets") };
+            format!("{} {} {strategy}", point.chip.name, point.values[0].value)
         })
         .collect();
     assert_eq!(all[0], "generic-amp 16 copy/spin/external");
@@ -166,6 +167,90 @@ fn mistakes_are_told_where_they_are() {
         let said = place.mistake(text);
         assert!(said.starts_with(expected), "{text}\nfound    {said}\nexpected {expected}");
         assert!(!said.contains('\n'), "{said}");
+    }
+}
+
+#[test]
+fn packets_go_by_each_mechanism_and_the_sizes_change_first() {
+    let place = Place::new();
+    let text = "platform = 'bmm-clusters'\ntransfer = 'packets'\nsizes = [4, 256]\n[set]\n\
+                'buffer_manager.threshold' = [0, 256]\n";
+    let sweep = place.sweep(text).unwrap();
+    let grid = Grid::new(&sweep, |_| Ok(())).unwrap();
+    let all: Vec<String> = (0..grid.points)
+        .map(|number| {
+            let point = grid.point(number).unwrap();
+            let What::Packets { mechanism, bytes } = point.what else { panic!("links") };
+            let threshold = point.chip.clusters.unwrap().manager.threshold;
+            assert_eq!((point.number, grid.rows(number)), (number, 1));
+            format!("{threshold} {} {bytes}", mechanism.name())
+        })
+        .collect();
+    let each = |threshold| {
+        ["dma 4", "dma 256", "bmm 4", "bmm 256"].map(|one| format!("{threshold} {one}"))
+    };
+    assert_eq!(all, [each(0), each(256)].concat());
+}
+
+#[test]
+fn mistakes_in_sweeps_of_packets_are_told_where_they_are() {
+    let place = Place::new();
+    let clusters = "platform = 'bmm-clusters'\ntransfer = 'packets'\n";
+    for (more, expected) in [
+        ("", "2:21: sizes is missing; expected a list of bytes"),
+        ("sizes = [4, 6]", "3:13: sizes is 6; expected packets of 4, 8, 16 and so on up to 16384"),
+        ("sizes = [32768]", "3:10: sizes is 32768; expected packets of 4, 8, 16"),
+        ("sizes = [4, 4]", "3:13: sizes is 4; expected each size once"),
+        (
+            "sizes = [4]\nstrategy = 'copy'",
+            "4:12: strategy is copy; expected nothing with transfer",
+        ),
+        ("sizes = [4]\ncalls = 3", "4:9: calls is 3; expected nothing with transfer"),
+        ("sizes = [4]\nduration = '1s'", "4:12: duration is 1s; expected nothing with transfer"),
+        ("workload = 'w'", "3:12: workload is w; expected nothing with transfer"),
+        (
+            "sizes = [4]\n[set]\n'buffer_manager.treshold' = [0]",
+            "5:30: buffer_manager.treshold cannot be set in bmm-clusters: expected one of part",
+        ),
+        (
+            "sizes = [4]\n[set]\n'buffer_manager.threshold' = [0, -1]",
+            "5:34: buffer_manager.threshold = -1 in bmm-clusters: buffer_manager.threshold is -1",
+        ),
+        (
+            "sizes = [4]\n[set]\n'buffer_manager.threshold' = [0, 4097]",
+            "5:34: buffer_manager.threshold = 4097 in bmm-clusters: buffer_manager.threshold is",
+        ),
+        (
+            "sizes = [4]\n[set]\n'noc.mesh' = [[2, 2], [0, 2]]",
+            "5:23: noc.mesh = [0, 2] in bmm-clusters: noc.mesh is [0, 2]; expected from 1 to 16",
+        ),
+        (
+            "sizes = [4]\n[set]\n'noc.mesh' = [[2, 2], [1, 2]]",
+            "5:23: bmm-clusters with noc.mesh = [1, 2]: cluster.at is [1, 0]; expected a column",
+        ),
+        (
+            "sizes = [4]\n[set]\n'cluster.cluster3.at' = [[1, 1], [0, 0]]",
+            "5:34: cluster.cluster3.at = [0, 0] in bmm-clusters: cluster.at is [0, 0]; expected a",
+        ),
+        (
+            "sizes = [4]\n[set]\n'buffer_manager.partitioning' = [4]",
+            "5:34: buffer_manager.partitioning = 4 in bmm-clusters: buffer_manager.partitioning",
+        ),
+    ] {
+        let said = place.mistake(&format!("{clusters}{more}\n"));
+        assert!(said.starts_with(expected), "{more}\nfound    {said}\nexpected {expected}");
+        assert!(!said.contains('\n'), "{said}");
+    }
+    for (text, expected) in [
+        ("platform = 'davinci'\ntransfer = 'packets'\nsizes = [4]", "davinci: it has no clusters"),
+        (
+            "platform = 'bmm-clusters'\nstrategy = 'copy'\nsizes = [4]",
+            "bmm-clusters: it has clusters and no links of the stack: transfer = \"packets\"",
+        ),
+        ("transfer = 'copy'", "1:12: transfer is copy; expected \"packets\""),
+    ] {
+        let said = place.mistake(text);
+        assert!(said.starts_with(expected), "{text}\nfound    {said}\nexpected {expected}");
     }
 }
 
@@ -282,11 +367,18 @@ fn the_columns_are_described() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sweeps/README.md");
     let page = fs::read_to_string(page).unwrap();
     let place = Place::new();
-    let sweep = place.sweep("platform = 'davinci'\nstrategy = 'copy'\nsizes = [8]\n").unwrap();
-    for name in Columns::new(&sweep, String::new()).header().trim().split(',') {
-        assert!(page.contains(&format!("`{name}`")), "{name}");
+    for what in [
+        "platform = 'davinci'\nstrategy = 'copy'",
+        "platform = 'bmm-clusters'\ntransfer = 'packets'",
+    ] {
+        let sweep = place.sweep(&format!("{what}\nsizes = [8]\n")).unwrap();
+        for name in Columns::new(&sweep, String::new()).header().trim().split(',') {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
     }
-    for key in ["platform", "strategy", "sizes", "calls", "workload", "duration", "[set]"] {
+    for key in
+        ["platform", "strategy", "transfer", "sizes", "calls", "workload", "duration", "[set]"]
+    {
         assert!(page.contains(&format!("| `{key}` |")), "{key}");
     }
 }
@@ -303,5 +395,5 @@ fn the_sweeps_that_are_here_are_possible() {
             count += 1;
         }
     }
-    assert!(count >= 3, "{count}");
+    assert!(count >= 7, "{count}");
 }

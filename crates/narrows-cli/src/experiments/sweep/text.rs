@@ -1,5 +1,6 @@
 //! What a sweep says on the screen: what there is, then the rows as far as they fit a screen.
 
+use super::file::Carried;
 use super::grid::Grid;
 use super::journal::Journal;
 use super::rows::{Columns, Row};
@@ -13,7 +14,9 @@ const ROWS: usize = 40;
 pub(super) fn of(columns: &Columns, row: Option<&Row>) -> String {
     let Some(row) = row else { return String::new() };
     let cell = |name| columns.cell(row, name);
-    format!("{} {} {} {}", cell("platform"), cell("strategy"), cell("workload"), cell("bytes"))
+    let cells: Vec<&str> =
+        ["platform"].iter().chain(columns.behind).map(|name| cell(name)).collect();
+    cells.join(" ")
 }
 
 /// The summary and the table.
@@ -41,8 +44,7 @@ fn rows(count: usize) -> String {
 /// The columns that tell rows apart: what is the same in all rows is no news.
 pub(super) fn named<'a>(grid: &'a Grid<'_>, columns: &Columns, rows: &[&Row]) -> Vec<&'a str> {
     let keys = grid.sweep.settings.iter().map(|one| one.key.as_str());
-    let named =
-        ["platform"].into_iter().chain(keys).chain(["strategy", "workload", "flow", "bytes"]);
+    let named = ["platform"].into_iter().chain(keys).chain(columns.behind.iter().copied());
     let differs = |name: &&str| {
         let mut cells = rows.iter().map(|row| columns.cell(row, name));
         let first = cells.next();
@@ -60,25 +62,32 @@ fn table(grid: &Grid<'_>, journal: &Journal) -> String {
     let figures = |row: &&Row| columns.cell(row, "refused").is_empty();
     let rows: Vec<&Row> = journal.rows().filter(figures).collect();
     let named = named(grid, columns, &rows);
+    let packets = matches!(grid.sweep.carried, Carried::Packets { .. });
+    let heads = match packets {
+        true => ["Mbit/s", "efficiency %", "trip µs"],
+        false => ["trip µs", "p99", "load %"],
+    };
+    let heads = heads.map(|head| (head, Align::Right));
     // The keys, which may be long and many, take one column.
-    let mut table = Table::new(&[
-        (&named.join(", "), Align::Left),
-        ("trip µs", Align::Right),
-        ("p99", Align::Right),
-        ("load %", Align::Right),
-    ]);
+    let named_head = named.join(", ");
+    let heads: Vec<_> = [(named_head.as_str(), Align::Left)].into_iter().chain(heads).collect();
+    let mut table = Table::new(&heads);
     for row in rows.iter().take(ROWS) {
         let figure = |name, unit| {
             let figure = columns.cell(row, name).parse::<f64>();
             number(figure.map_or(0.0, |figure| figure / unit))
         };
         let place: Vec<&str> = named.iter().map(|name| columns.cell(row, name)).collect();
-        table.row(vec![
-            place.join(", "),
-            figure("rtt_median_ns", 1e3),
-            figure("rtt_p99_ns", 1e3),
-            format!("{}, {}", figure("caller_percent", 1.0), figure("callee_percent", 1.0)),
-        ]);
+        let cells = match packets {
+            true => ["throughput_mbit_s", "efficiency_percent", "round_trip_us"]
+                .map(|name| figure(name, 1.0)),
+            false => [
+                figure("rtt_median_ns", 1e3),
+                figure("rtt_p99_ns", 1e3),
+                format!("{}, {}", figure("caller_percent", 1.0), figure("callee_percent", 1.0)),
+            ],
+        };
+        table.row([place.join(", ")].into_iter().chain(cells).collect());
     }
     let more = match rows.len().saturating_sub(ROWS) {
         0 => String::new(),

@@ -138,10 +138,9 @@ fn a_name_is_a_shipped_one_or_a_file() {
         assert_eq!(failure.kind, Kind::Workload);
         failure.to_string()
     };
-    assert!(
-        message("davinky")
-            .contains("there is no platform davinky: name one of bmm-clusters, davinci")
-    );
+    assert!(message("davinky").contains(
+        "there is no platform davinky: name one of bmm-clusters, bmm-clusters-16, davinci"
+    ));
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("mine.toml");
     let file = path.to_str().unwrap();

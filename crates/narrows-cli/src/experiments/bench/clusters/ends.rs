@@ -8,8 +8,9 @@ use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::Time;
 
 use crate::base::failure::{Failure, Kind};
-use crate::base::options::Cores;
+use crate::base::options::{Cores, Global};
 use crate::rig::cluster::{Broken, End, Layout, Line};
+use crate::rig::sim;
 
 /// Two CPUs of different clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,14 @@ pub struct Ends {
 }
 
 impl Ends {
+    /// Those that the command line names, or else the usual ones.
+    ///
+    /// # Errors
+    /// As [`Ends::of`], or the chip has no such cores.
+    pub fn asked(global: &Global, chip: &Chip) -> Result<Ends, Failure> {
+        Ends::of(chip, global.cores.map(|_| sim::cores(global, chip)).transpose()?)
+    }
+
     /// The first CPUs of the first two clusters, unless others are named.
     ///
     /// # Errors

@@ -19,7 +19,6 @@ use crate::base::report::Report;
 use crate::base::table::{Table, wrap};
 use crate::formats::platform;
 use crate::rig::cluster::Mechanism;
-use crate::rig::sim;
 use ends::Ends;
 use serde::Serialize;
 
@@ -54,8 +53,7 @@ pub(super) fn named(which: &Which, place: &Place) -> Result<Option<Chip>, Failur
 /// What is asked for cannot be, or packets cannot be moved.
 pub(super) fn run(asked: &Asked<'_>, which: &Which, chip: &Chip) -> Result<(), Failure> {
     sensible(asked)?;
-    let cores = asked.global.cores.map(|_| sim::cores(asked.global, chip)).transpose()?;
-    let ends = Ends::of(chip, cores)?;
+    let ends = Ends::asked(asked.global, chip)?;
     match which {
         Which::Pingpong(_) => pingpong::run(asked, chip, ends),
         _ => throughput::run(asked, chip, ends),
@@ -88,11 +86,16 @@ fn asked_sizes(asked: &Asked<'_>, all: u32) -> Result<Vec<u32>, Failure> {
 
 /// A size of packets that divides all that is sent into whole words.
 fn whole(bytes: usize, all: u32) -> Result<u32, Failure> {
-    let size = u32::try_from(bytes).ok().filter(|size| *size > 0 && all.is_multiple_of(*size));
-    size.filter(|size| size.is_multiple_of(4)).ok_or_else(|| {
+    divides(bytes, all).ok_or_else(|| {
         let text = format!("--bytes {bytes}: packets are of 4, 8, 16 and so on up to {all} bytes");
         Failure::new(Kind::Usage, text)
     })
+}
+
+/// The size, if it is of whole words and `all` bytes are of whole packets of that size.
+pub fn divides(bytes: usize, all: u32) -> Option<u32> {
+    let size = u32::try_from(bytes).ok().filter(|size| *size > 0 && all.is_multiple_of(*size));
+    size.filter(|size| size.is_multiple_of(4))
 }
 
 /// Measures each of what there is to try by each mechanism.

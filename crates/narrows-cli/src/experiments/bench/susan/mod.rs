@@ -185,8 +185,17 @@ fn on_chip(asked: &Asked<'_>, args: &Susan, job: &Job, chip: &Chip) -> Result<Re
         return Err(Failure::new(Kind::Usage, text));
     };
     let most = u16::try_from(plan::cpus(clusters).len()).unwrap_or(u16::MAX);
-    let usual = [1, 2, 4, 8].into_iter().filter(|count| *count <= most).collect();
+    let usual = [1, 2, 4, 8, 16].into_iter().filter(|count| *count <= most).collect();
     let counts = args.counts(usual);
+    // Said before minutes are spent on those that are there.
+    if let Some(count) = counts.iter().find(|count| **count > most) {
+        let larger = match count {
+            ..=16 => ": name bmm-clusters-16, which has 16",
+            _ => "",
+        };
+        let text = format!("--cpus {count}: {} has {most}{larger}", chip.name);
+        return Err(Failure::new(Kind::Usage, text));
+    }
     let mut results = Results::new();
     for (row, planes) in clusters::rows(asked, &counts, |one, cpus| row(chip, one, job, cpus))? {
         results.add(row, planes)?;

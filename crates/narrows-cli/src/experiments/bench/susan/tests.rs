@@ -30,6 +30,26 @@ fn each_mechanism_and_number_of_cpus_finds_what_one_picture_shows() {
     }
 }
 
+/// Ports are scarce there: 15 pairs of them are in the first cluster.
+#[test]
+fn nine_to_sixteen_cpus_find_the_same_and_the_first_four_are_where_they_were() {
+    let (eight, sixteen) = (chip(), platform::load_any("bmm-clusters-16").unwrap());
+    let job = small(Find::ALL.to_vec());
+    let whole: Vec<Picture> =
+        job.finds.iter().map(|find| find.whole(&job.tables, &job.image)).collect();
+    for mechanism in Mechanism::ALL {
+        let (four, planes) = row(&eight, mechanism, &job, 4).unwrap();
+        assert!(planes == whole, "{mechanism:?}");
+        assert_eq!(row(&sixteen, mechanism, &job, 4).unwrap().0, four);
+        for cpus in [9, 13, 16] {
+            let (row, planes) = row(&sixteen, mechanism, &job, cpus).unwrap();
+            assert!(planes == whole, "{mechanism:?} {cpus}");
+            assert!(row.execution_cycles < four.execution_cycles, "{row:?} {four:?}");
+        }
+    }
+    assert_eq!(refusal(&sixteen, &job, 17), "--cpus 17: bmm-clusters-16 has 16");
+}
+
 #[test]
 fn fifos_in_hardware_and_fifos_that_rows_go_round_carry_the_same() {
     let job = small(Find::ALL.to_vec());
