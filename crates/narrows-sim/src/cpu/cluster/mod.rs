@@ -127,8 +127,9 @@ impl Cpu {
         }
     }
 
-    /// Waits until a transfer of this core is done, and clears its event: the mask is set, those that
-    /// earlier waits left in other registers are cleared, the core rests until the synchroniser finds it matched, and the event's bit is cleared.
+    /// Waits until a transfer of this core is done, and clears its event: the mask is set, those
+    /// that earlier waits left in other registers are cleared, the core rests until the
+    /// synchroniser finds it matched, and the event's bit is cleared.
     ///
     /// # Errors
     /// The core is in no cluster.

@@ -28,8 +28,8 @@ pub struct Links<P: Platform> {
     awaited: Option<Name>,
     /// The link that a message was taken off last, where the next is most likely.
     hot: u16,
-    /// What a look at the others needs, close together: none for one that has ended. The hot one's is
-    /// of before it became that.
+    /// What a look at the others needs, close together: none for one that has ended. The hot one's
+    /// is of before it became that.
     heads: P::Slice<Option<Head<P>>>,
     /// The links besides that may hold credit or blocks back: from, and up to before.
     owing: (u16, u16),
@@ -256,7 +256,8 @@ impl<P: Platform> Links<P> {
         self.at(index).is_some_and(|link| link.lost.is_none() && link.shared.rx.ready())
     }
 
-    /// Makes the link the hot one that has the next message: see [`Links::next`]. False if none has.
+    /// Makes the link the hot one that has the next message, as [`Links::next`] says. False if none
+    /// has.
     #[inline(never)]
     fn sweep(&mut self, alone: bool) -> Result<bool, More> {
         // What is as urgent as this comes first, whatever else is there.

@@ -73,8 +73,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         (next.at, next.sequence) = (self.at, self.next);
     }
 
-    /// How urgent the next message is, which is there: its priority and 1, or 0 if one behind it may
-    /// be more urgent.
+    /// How urgent the next message is, which is there: its priority and 1, or 0 if one behind it
+    /// may be more urgent.
     #[inline(always)]
     pub fn urgency(&self) -> u8 {
         let first = self.slots.load(self.at.wrapping_add(1));
