@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use crate::common::ground::inside;
-use crate::common::world::{Pair, name, open};
-use narrows::endpoint::{Address, Limits, Message, PortError, Select, SendError, What};
+use crate::common::world::{Pair, Side, name, open};
+use narrows::endpoint::{Address, Limits, Message, Node, PortError, Select, SendError, What};
 use narrows::platform::Lost;
 use narrows::strategy::{self, Acknowledgement};
 use proptest::prelude::*;
@@ -282,6 +282,35 @@ fn messages_of_several_links_come_whichever_was_the_last_to_bring_one() {
         pair.b.borrow_mut().link(last).close();
         pair.a.try_send(1, Address { link: from_a, port: 1 }, Message::new(b"a")).expect("room");
         assert!(receive(&pair, true, 1, 1).is_some_and(|seen| seen.5 == b"a"));
+    });
+}
+
+#[test]
+fn messages_over_several_links_go_where_they_are_sent_in_whatever_order() {
+    inside(|| {
+        let mut pair = open();
+        let mut c = pair.world.node("c", Limits::default());
+        c.open(1).expect("free");
+        c.hunt(&name("b"), None).expect("b is there");
+        let mut b = pair.b.borrow_mut();
+        b.poll();
+        let links: Vec<_> = b.links().map(|(link, peer)| (link, peer == name("c"))).collect();
+        for order in [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1]] {
+            // Something changes, so the first message finds its route anew.
+            b.close(1).expect("it is open");
+            b.open(1).expect("free");
+            for (tag, at) in (1..).zip(order) {
+                let (link, of_c) = links[at];
+                let sent = b.try_send(1, Address { link, port: 1 }, Message::new(b"x").tag(tag));
+                sent.expect("room");
+                let mut came = |node: &mut Node<Side>| {
+                    node.try_receive_into(1, &mut [0; 8]).expect("open").map(|seen| seen.tag)
+                };
+                let came = [came(&mut pair.a), came(&mut c)];
+                let expected = if of_c { [None, Some(tag)] } else { [Some(tag), None] };
+                assert_eq!(came, expected, "{order:?}");
+            }
+        }
     });
 }
 
