@@ -31,6 +31,7 @@ static struct {
     narrows_node *node;
     narrows_peer *peer;
     struct calls calls[G711_ALL];
+    int open; /* How many functions have a flow. */
     int64_t look;
     int armed;
     int hopeless;   /* A retry would fail as well. */
@@ -102,7 +103,7 @@ int dsp_configure(const char *name, const char *strategy, void (*log)(const char
 
 int dsp_is_linked(void)
 {
-    return dsp.peer != NULL;
+    return dsp.open == G711_ALL;
 }
 
 static unsigned under_way(void)
@@ -124,6 +125,7 @@ static void unlink_dsp(void)
     if (dsp.peer != NULL)
         narrows_part(dsp.peer);
     dsp.peer = NULL;
+    dsp.open = 0;
 }
 
 /* Says why it did not work, once until it does. */
@@ -145,38 +147,51 @@ static int open_node(void)
     return 0;
 }
 
-void dsp_hunt(void)
+/* Opens a flow to one more function. 0 if it did not. */
+static int open_next(void)
+{
+    narrows_flow **flow = &dsp.calls[dsp.open].flow;
+    narrows_error error = narrows_open_flow(dsp.peer, g711_functions[dsp.open].name, dsp.strategy,
+                                            OFFLOAD_LONGEST, OPEN, flow);
+    if (error == NARROWS_OK) {
+        dsp.open++;
+        return 1;
+    }
+    *flow = NULL;
+    dsp.hopeless = error == NARROWS_STRATEGY;
+    if (dsp.hopeless)
+        failed("the strategy does not do");
+    else if (error != NARROWS_TIMEOUT || ++dsp.in_vain == PATIENT)
+        failed("the DSP opens no flow");
+    unlink_dsp();
+    return 0;
+}
+
+int dsp_hunt(void)
 {
     narrows_error error;
-    int i;
     if (dsp.hopeless || (dsp.node == NULL && !open_node()))
-        return;
-    error = narrows_hunt(dsp.node, dsp.name, 0, &dsp.peer);
-    if (error != NARROWS_OK) {
-        dsp.peer = NULL;
-        if (error != NARROWS_AGAIN && error != NARROWS_TIMEOUT && error != NARROWS_PEER_GONE)
-            failed("the DSP cannot be looked for");
-        return;
-    }
-    for (i = 0; i < G711_ALL; i++) {
-        error = narrows_open_flow(dsp.peer, g711_functions[i].name, dsp.strategy,
-                                  OFFLOAD_LONGEST, OPEN, &dsp.calls[i].flow);
+        return 0;
+    if (dsp.peer == NULL) {
+        error = narrows_hunt(dsp.node, dsp.name, 0, &dsp.peer);
         if (error != NARROWS_OK) {
-            dsp.calls[i].flow = NULL;
-            dsp.hopeless = error == NARROWS_STRATEGY;
-            if (dsp.hopeless)
-                failed("the strategy does not do");
-            else if (error != NARROWS_TIMEOUT || ++dsp.in_vain == PATIENT)
-                failed("the DSP opens no flow");
-            unlink_dsp();
-            return;
+            dsp.peer = NULL;
+            if (error != NARROWS_AGAIN && error != NARROWS_TIMEOUT && error != NARROWS_PEER_GONE)
+                failed("the DSP cannot be looked for");
+            return 0;
         }
+        return 1;
     }
-    if (dsp.was_linked)
-        say("the DSP %s is back", dsp.name);
-    statistics_found();
-    dsp.was_linked = 1;
-    dsp.is_late = dsp.failed = dsp.in_vain = 0;
+    if (!open_next())
+        return 0;
+    if (dsp_is_linked()) {
+        if (dsp.was_linked)
+            say("the DSP %s is back", dsp.name);
+        statistics_found();
+        dsp.was_linked = 1;
+        dsp.is_late = dsp.failed = dsp.in_vain = 0;
+    }
+    return 1;
 }
 
 /* Whether a function's oldest call is one that was given up: no more are sent until it answers. */
@@ -188,7 +203,7 @@ static int is_behind(const struct calls *calls)
 int dsp_send(struct frame *frame)
 {
     struct calls *calls = &dsp.calls[frame->function];
-    if (dsp.peer == NULL || calls->count == MOST || is_behind(calls))
+    if (!dsp_is_linked() || calls->count == MOST || is_behind(calls))
         return 0;
     /* Stamped before, as the DSP may be done before this thread looks at the clock again. */
     frame->started = now();
@@ -282,7 +297,7 @@ int64_t dsp_collect(dsp_done done)
 {
     int64_t due;
     int i;
-    if (dsp.peer == NULL)
+    if (!dsp_is_linked())
         return now() + LATER;
     if (dsp.every == 0 || under_way() == 0 || now() >= dsp.look) {
         int up = narrows_check(dsp.peer) == NARROWS_OK;

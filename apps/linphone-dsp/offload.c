@@ -130,8 +130,7 @@ static void *work(void *unused)
     (void)unused;
     while (!is_stopping()) {
         if (!dsp_is_linked() && now() >= hunt) {
-            dsp_hunt();
-            hunt = now() + HUNT;
+            hunt = dsp_hunt() ? 0 : now() + HUNT;
         }
         take_given();
         due = dsp_collect(done);

@@ -38,15 +38,22 @@ pub(super) struct Ended {
 pub(super) struct Measured {
     pub ends: Vec<Ended>,
     pub packets: Vec<Packet>,
-    /// From when to when, in seconds as packets have them, it was measured.
-    pub window: (f64, f64),
-    /// Nanoseconds of processor time: the mean of the telephones that are measured, and the DSP's.
-    pub client: f64,
-    pub dsp: Option<u64>,
+    pub talked: Talked,
     /// Frames that the DSP has coded, as it counts them.
     pub served: Option<u64>,
     /// What the plugins said.
     pub notes: Vec<String>,
+}
+
+/// While all talked.
+pub(super) struct Talked {
+    /// From when to when, in seconds as packets have them, it was measured.
+    pub from: f64,
+    pub to: f64,
+    /// Nanoseconds of processor time: the mean of the telephones that are measured, and the DSP's;
+    /// none if it was not the same process all the time.
+    pub client: f64,
+    pub dsp: Option<u64>,
     /// How the DSP left, if it did so by itself.
     pub left: Option<String>,
 }
@@ -108,14 +115,11 @@ pub(super) fn make(
     let ports = calls.phones().map(|phone| phone.rtp).collect();
     let capture = Capture::start(house, ports)?;
     calls.begin()?;
-    let (window, loads, left) = calls.talk(args, configuration)?;
+    let talked = calls.talk(args, configuration)?;
     calls.end()?;
     let packets = capture.end(house)?;
-    calls.measured(&said, (window, loads, left), packets)
+    calls.measured(&said, talked, packets)
 }
-
-/// Processor time of telephones and DSP.
-type Loads = (f64, Option<u64>);
 
 impl Calls<'_> {
     fn phones(&mut self) -> impl Iterator<Item = &mut Phone> {
@@ -142,13 +146,8 @@ impl Calls<'_> {
         house.pause(SETTLE)
     }
 
-    /// Talks for as long as was asked for. When, what it cost, and how the DSP left by itself.
-    #[allow(clippy::type_complexity, reason = "three things that are taken apart at once")]
-    fn talk(
-        &mut self,
-        args: &Voip,
-        configuration: &Configuration,
-    ) -> Result<((f64, f64), Loads, Option<String>), Failure> {
+    /// Talks for as long as was asked for.
+    fn talk(&mut self, args: &Voip, configuration: &Configuration) -> Result<Talked, Failure> {
         /// How often it is seen whether all are still there.
         const TURN: Duration = Duration::from_millis(100);
         let measured: Vec<u32> = match configuration.both {
@@ -186,7 +185,7 @@ impl Calls<'_> {
         // The time of one that was started again is not that of the calls.
         let whole = args.kill.is_none() && left.is_none() && !dsp.is_empty();
         let dsp = whole.then(|| sum(&before.1, &after.1));
-        Ok(((from, now()), (client, dsp), left))
+        Ok(Talked { from, to: now(), client, dsp, left })
     }
 
     /// Hangs up, and sees that all of it went through the registrar.
@@ -212,7 +211,7 @@ impl Calls<'_> {
     fn measured(
         self,
         said: &[i16],
-        (window, (client, load), left): ((f64, f64), Loads, Option<String>),
+        talked: Talked,
         packets: Vec<Packet>,
     ) -> Result<Measured, Failure> {
         let Calls { house, dsp, callers, answerers, .. } = self;
@@ -232,7 +231,7 @@ impl Calls<'_> {
             ends.push(Ended { caller, answerer, rtp, heard });
         }
         let served = dsp.map(|dsp| dsp.stop(house)).transpose()?.flatten();
-        Ok(Measured { ends, packets, window, client, dsp: load, served, notes, left })
+        Ok(Measured { ends, packets, talked, served, notes })
     }
 }
 

@@ -163,8 +163,8 @@ pub(super) fn equipped(plugin: &Path) -> Result<(), Failure> {
         None => Ok(()),
         Some(file) => {
             let text = format!(
-                "there is no {}: build it with make -C apps/linphone-dsp, or say with --plugin \
-                 where it is",
+                "there is no {}: build it with ci/setup telephone and make -C apps/linphone-dsp, or \
+                 say with --plugin where it is",
                 plugin.join(file).display()
             );
             Err(Failure::new(Kind::Input, text))

@@ -50,10 +50,10 @@ pub fn run(global: &Global, args: &Voip) -> Result<(), Failure> {
         output::probe_directory(keep)?;
     }
     let speech = wav::read(args.play.as_deref().unwrap_or(Path::new(SPEECH)))?;
-    house::equipped(&args.plugin)?;
     if let Some(port) = args.port {
         house::is_free(port)?;
     }
+    house::equipped(&args.plugin)?;
     let plugin = absolute(&args.plugin)?;
     let stop = catch_signals()?;
     let machine = Machine::look(&Root::default());
@@ -73,7 +73,7 @@ pub fn run(global: &Global, args: &Voip) -> Result<(), Failure> {
         report.results.push(Row::new(configuration, args.calls, &measured, &known));
         let said = |note: &String| format!("{}: {note}", configuration.name);
         report.notes.extend(measured.notes.iter().map(said));
-        left = left.or(measured.left);
+        left = left.or(measured.talked.left);
         progress.step();
     }
     drop(progress);

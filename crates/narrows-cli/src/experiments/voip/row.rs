@@ -58,7 +58,7 @@ pub struct Row {
     /// The correlation of what was heard with what was said; the lowest of all calls, none if nothing
     /// was heard in one.
     pub correlation: Option<f64>,
-    /// How often parts of half a second were shifted against the one before.
+    /// How often parts of 200 ms were shifted against the one before.
     pub shifts: u32,
     /// Frames that the DSP coded.
     pub frames_dsp: u64,
@@ -83,11 +83,11 @@ impl Row {
         measured: &Measured,
         known: &Known,
     ) -> Row {
-        let Measured { ends, packets, window: (from, to), .. } = measured;
-        let seconds = to - from;
+        let Measured { ends, packets, talked, .. } = measured;
+        let seconds = talked.to - talked.from;
         let within: Vec<_> = packets
             .iter()
-            .filter(|packet| packet.at >= *from && packet.at <= *to)
+            .filter(|packet| packet.at >= talked.from && packet.at <= talked.to)
             .copied()
             .collect();
         let gaps = |packets: &[wire::Packet]| -> Vec<f64> {
@@ -109,7 +109,7 @@ impl Row {
         let correlation = heard
             .as_ref()
             .map(|heard| heard.iter().map(|heard| heard.correlation).fold(f64::INFINITY, f64::min));
-        let cpu_ns_per_second = measured.client / seconds;
+        let cpu_ns_per_second = talked.client / seconds;
         let beside = configuration.of.and_then(|of| known.get(&of));
         let percent = |used: f64| used / seconds / 1e9 * 100.0;
         Row {
@@ -119,8 +119,8 @@ impl Row {
             calls,
             seconds,
             cpu_ns_per_second,
-            cpu_percent: percent(measured.client),
-            dsp_cpu_percent: measured.dsp.map(|used| percent(used as f64)),
+            cpu_percent: percent(talked.client),
+            dsp_cpu_percent: talked.dsp.map(|used| percent(used as f64)),
             packets: within.iter().filter(|one| ends.iter().any(|end| end.rtp == one.to)).count(),
             interarrival_ms: between.iter().sum::<f64>() / between.len().max(1) as f64,
             stddev_ms: deviation(&between),

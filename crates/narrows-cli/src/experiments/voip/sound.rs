@@ -3,8 +3,8 @@
 use crate::formats::wav::RATE;
 use std::path::Path;
 
-/// Samples of a part that is compared: half a second.
-const PART: usize = RATE as usize / 2;
+/// Samples of a part that is compared: 200 ms.
+const PART: usize = RATE as usize / 5;
 /// How much later, at most, a part is heard for the first time: 1.5 s, less than the speech takes
 /// before it comes again.
 const FIRST: usize = RATE as usize * 3 / 2;
