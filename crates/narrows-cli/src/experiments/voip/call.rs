@@ -141,9 +141,32 @@ impl Calls<'_> {
         for (caller, answerer) in self.callers.iter_mut().zip(&self.answerers) {
             caller.call(&answerer.user, port);
         }
-        let house = self.house;
-        self.phones().try_for_each(|phone| phone.talks(house))?;
-        house.pause(SETTLE)
+        self.wait_for("begun to talk", |text| text.contains("Media streams established"))?;
+        self.house.pause(SETTLE)
+    }
+
+    /// Waits until all telephones have said something.
+    fn wait_for(&mut self, what: &str, said: fn(&str) -> bool) -> Result<(), Failure> {
+        let begun = Instant::now();
+        loop {
+            // Without it they would wait for good.
+            self.registrar.helper.see()?;
+            let late = begun.elapsed() >= PATIENCE;
+            let mut all = true;
+            for phone in self.phones() {
+                if !said(&phone.helper.text()) {
+                    all = false;
+                    phone.helper.see()?;
+                    if late {
+                        return Err(phone.helper.silent(what, PATIENCE));
+                    }
+                }
+            }
+            if all {
+                return Ok(());
+            }
+            self.house.pause(Duration::from_millis(20))?;
+        }
     }
 
     /// Talks for as long as was asked for.
@@ -193,8 +216,7 @@ impl Calls<'_> {
         for caller in &mut self.callers {
             caller.helper.say("terminate");
         }
-        let house = self.house;
-        self.phones().try_for_each(|phone| phone.hangs_up(house))?;
+        self.wait_for("ended its call", |text| text.contains(" ended ("))?;
         let text = self.registrar.helper.text();
         for caller in &self.callers {
             for method in ["INVITE", "BYE"] {

@@ -48,6 +48,8 @@ impl Helper {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM", "--"]).args(words).envs(environment);
         command.env("PATH", super::house::path());
+        // What it leaves, as PulseAudio's library does, goes with the house.
+        command.env("TMPDIR", log.parent().unwrap_or(Path::new("/tmp")));
         command.stdin(Stdio::piped()).stdout(output.try_clone().map_err(failed)?).stderr(output);
         // A group of its own: Ctrl-C is this command's to handle.
         let child = command.process_group(0).spawn().map_err(failed)?;
@@ -111,17 +113,22 @@ impl Helper {
         while !said(&self.text()) {
             self.see()?;
             if Instant::now() >= deadline {
-                let text = format!(
-                    "{} has not {what} within {} s: see {}, which --keep keeps",
-                    self.name,
-                    within.as_secs(),
-                    self.log.display()
-                );
-                return Err(Failure::new(Kind::Deadline, text));
+                return Err(self.silent(what, within));
             }
             house.pause(Duration::from_millis(20))?;
         }
         Ok(())
+    }
+
+    /// What is said of one that has not done something in time.
+    pub fn silent(&self, what: &str, within: Duration) -> Failure {
+        let text = format!(
+            "{} has not {what} within {} s: see {}, which --keep keeps",
+            self.name,
+            within.as_secs(),
+            self.log.display()
+        );
+        Failure::new(Kind::Deadline, text)
     }
 
     /// Sends a signal.

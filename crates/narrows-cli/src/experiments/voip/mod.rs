@@ -104,9 +104,9 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 /// What to know when reading the figures.
 fn explained(rows: &[Row]) -> Vec<String> {
     let mut notes = vec![
-        "CPU is of a telephone, of all its threads; one line of a telephone's own sound, SIP and \
-         screen is in it. Answers are stamped in the telephone's coding thread; frames are handed on \
-         at the next tick of 10 ms, which is in the delay."
+        "The load is that of a telephone, all its threads; its sound, SIP and screen are in it. An \
+         answer is stamped in the telephone's coding thread; its frame is handed on at the next \
+         tick of 10 ms, which is in the delay."
             .to_owned(),
     ];
     if rows.iter().any(|row| row.work_us > 0.0) {

@@ -8,9 +8,6 @@ use crate::formats::functions::g711::Law;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a telephone is to be like.
 pub(super) struct Made<'a> {
@@ -87,23 +84,6 @@ impl Phone {
     /// Calls another.
     pub fn call(&mut self, other: &str, registrar: u16) {
         self.helper.say(&format!("call sip:{other}@127.0.0.1:{registrar}"));
-    }
-
-    /// Waits until it talks.
-    ///
-    /// # Errors
-    /// [`Kind::Deadline`], or it leaves.
-    pub fn talks(&mut self, house: &House) -> Result<(), Failure> {
-        let said = |text: &str| text.contains("Media streams established");
-        self.helper.wait_for(house, "begun to talk", PATIENCE, said)
-    }
-
-    /// Waits until its call has ended.
-    ///
-    /// # Errors
-    /// As [`Phone::talks`].
-    pub fn hangs_up(&mut self, house: &House) -> Result<(), Failure> {
-        self.helper.wait_for(house, "ended its call", PATIENCE, |text| text.contains(" ended ("))
     }
 
     /// Switches it off. What its plugin has counted.

@@ -6,9 +6,9 @@ use crate::base::table::{Align, Table, wrap};
 
 /// All that was measured, and what was published beside it.
 pub(super) fn text(rows: &[Row], notes: &[String]) -> String {
-    let mut text = String::from("The client, the wire and the DSP\n\n");
+    let mut text = String::from("Load in % of a core, times on the wire and of answers in ms\n\n");
     text.push_str(&costs(rows).render());
-    text.push_str("\nThe voice and the frames\n\n");
+    text.push_str("\nThe voice, and frames by who coded them\n\n");
     text.push_str(&voice(rows).render());
     if rows.iter().any(|row| row.published.is_some()) {
         text.push_str("\nPublished, simulated, here\n\n");
@@ -36,7 +36,7 @@ fn some(figure: Option<f64>, places: usize) -> String {
 
 fn costs(rows: &[Row]) -> Table {
     let mut table =
-        table(&["", "CPU %", "DSP %", "packets", "apart ms", "dev", "most", "answer ms", "p99"]);
+        table(&["", "client", "DSP", "packets", "apart", "dev", "most", "answer", "p99"]);
     for row in rows {
         let latency = |of: fn(&super::row::Latency) -> f64| {
             some(row.latency_us.as_ref().map(|latency| of(latency) / 1000.0), 2)
