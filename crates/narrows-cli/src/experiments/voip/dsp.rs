@@ -29,7 +29,8 @@ impl Dsp {
         work: Duration,
         core: Option<usize>,
     ) -> Result<Dsp, Failure> {
-        let mut words = vec![plugin.join("dsp").into_os_string()];
+        let mut words: Vec<OsString> = house.placed(None).into_iter().map(OsString::from).collect();
+        words.push(plugin.join("dsp").into_os_string());
         words.extend(["--work".into(), work.as_micros().to_string().into()]);
         if let Some(core) = core {
             words.extend(["--core".into(), core.to_string().into()]);

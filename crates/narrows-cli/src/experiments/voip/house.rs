@@ -23,22 +23,34 @@ const BUILT: [&str; 3] = ["dsp", "elsewhere.so", "plugins/libmsnarrows.so"];
 pub(super) struct House {
     directory: tempfile::TempDir,
     stop: Arc<AtomicBool>,
+    priority: Option<u8>,
 }
 
 impl House {
     /// # Errors
     /// [`Kind::Output`].
-    pub fn new(stop: &Arc<AtomicBool>) -> Result<House, Failure> {
+    pub fn new(stop: &Arc<AtomicBool>, priority: Option<u8>) -> Result<House, Failure> {
         let made = tempfile::Builder::new().prefix("narrows-voip-").tempdir();
         let directory = made.map_err(|error| {
             let text = format!("cannot make a temporary directory: {error}: set TMPDIR");
             Failure::new(Kind::Output, text)
         })?;
-        Ok(House { directory, stop: Arc::clone(stop) })
+        Ok(House { directory, stop: Arc::clone(stop), priority })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
+    }
+
+    /// What a command line begins with whose process is to run on a core, and with the priority that was
+    /// asked for.
+    pub fn placed(&self, core: Option<usize>) -> Vec<String> {
+        let priority = self.priority.map(|priority| ("chrt", "-f", priority.to_string()));
+        let core = core.map(|core| ("taskset", "-c", core.to_string()));
+        let words = |(program, option, value): (&str, &str, String)| {
+            [program.to_owned(), option.to_owned(), value]
+        };
+        priority.into_iter().chain(core).flat_map(words).collect()
     }
 
     /// Writes a file of it.

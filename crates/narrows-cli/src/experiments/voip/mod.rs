@@ -64,7 +64,7 @@ pub fn run(global: &Global, args: &Voip) -> Result<(), Failure> {
     let mut left = None;
     for configuration in &configurations {
         progress.say(&configuration.name);
-        let house = House::new(&stop)?;
+        let house = House::new(&stop, global.priority)?;
         let measured = call::make(&house, args, &plugin, global.cores, configuration, &speech);
         if let Some(keep) = &args.keep {
             house.keep(&keep.join(configuration.name.replace('/', ",")))?;

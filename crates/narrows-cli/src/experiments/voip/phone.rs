@@ -66,10 +66,10 @@ impl Phone {
             ("NARROWS_DSP_STATISTICS", statistics.as_os_str()),
         ];
         let log = house.path(&format!("{user}.log"));
-        let core = made.core.map(|core| core.to_string());
-        let pinned = core.iter().flat_map(|core| ["taskset", "-c", core]).map(OsStr::new);
+        let placed = house.placed(made.core);
+        let placed = placed.iter().map(OsStr::new);
         let words = [OsStr::new("linphonec"), OsStr::new("-c"), file.as_os_str()];
-        let words = pinned.chain(words).collect();
+        let words = placed.chain(words).collect();
         let name = format!("the telephone {user} (linphonec)");
         let helper = Helper::start(Start { name, words, environment, log })?;
         let recording = house.path(&format!("{user}.wav"));
