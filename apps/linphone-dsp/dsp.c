@@ -3,13 +3,13 @@
  *
  *   dsp [--name NAME] [--core N] [--work MICROSECONDS]
  *
- * It serves the functions of g711.h under NAME ("dsp") until SIGTERM or SIGINT, or until its standard
- * input is closed if that is a pipe; then it prints how many calls of each it has served. It says
- * "ready" once others can find it. It is woken by interrupts however those who call it wait, as the
- * DSP of the published phone was.
+ * It serves the functions of g711.h under NAME ("dsp") until SIGTERM or SIGINT, or until its
+ * standard input is closed if that is a pipe; then it prints how many calls of each it has served.
+ * It says "ready" once others can find it. It is woken by interrupts however those who call it
+ * wait, as the DSP of the published phone was.
  *
- * --work has each call take that long. The time is slept and not worked: a DSP has a processor of its
- * own, and takes none of this machine's.
+ * --work has each call take that long. The time is slept and not worked: a DSP has a processor of
+ * its own, and takes none of this machine's.
  */
 #include "g711.h"
 

@@ -9,8 +9,8 @@
 
 /* Calls of a function under way at most; a link has room for more. */
 enum { MOST = 32 };
-/* How long a flow may take to open while frames wait; and after how many hunts in vain it is said that
-   the DSP is there and does not open them. */
+/* How long a flow may take to open while frames wait; and after how many hunts in vain it is said
+   that the DSP is there and does not open them. */
 #define OPEN (20 * MILLISECOND)
 enum { PATIENT = 20 };
 /* When nothing is due. */

@@ -12,8 +12,8 @@ int dsp_configure(const char *name, const char *strategy, void (*log)(const char
 
 int dsp_is_linked(void);
 
-/* Looks for the DSP, or opens a flow to one more of its functions: frames are seen to in between. 1 if
-   there is more to do at once. */
+/* Looks for the DSP, or opens a flow to one more of its functions: frames are seen to in between. 1
+   if there is more to do at once. */
 int dsp_hunt(void);
 
 /* Starts a call with a frame; 0 if it has to be coded here. */

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The laws invert bits on the line: A-law every other one, mu-law all but the sign, which is set for
-   positive samples in both. */
+/* The laws invert bits on the line: A-law every other one, mu-law all but the sign, which is set
+   for positive samples in both. */
 enum { SIGN = 0x80, EVEN_BITS = 0x55, MU_BIAS = 33, MU_LOUDEST = 0x1fff };
 
 /* A negative sample -1 - x has the code of x with the other sign. */

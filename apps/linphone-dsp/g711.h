@@ -1,9 +1,9 @@
 /*
  * Speech in eight bits a sample, after ITU-T Recommendation G.711.
  *
- * Each function turns a frame of samples of 16 bits, in this machine's order, into codes, or back. It
- * returns how many bytes it wrote; more than room, and nothing written, if they do not fit or the
- * frame has half a sample. Names and signature are those of functions of a workload's library.
+ * Each function turns a frame of samples of 16 bits, in this machine's order, into codes, or back.
+ * It returns how many bytes it wrote; more than room, and nothing written, if they do not fit or
+ * the frame has half a sample. Names and signature are those of functions of a workload's library.
  */
 #ifndef G711_H
 #define G711_H

@@ -1,9 +1,9 @@
 /*
- * G.711 for mediastreamer2, on a DSP: encoders and decoders for PCMU and PCMA that take the place of
- * its own. README.md has the environment variables.
+ * G.711 for mediastreamer2, on a DSP: encoders and decoders for PCMU and PCMA that take the place
+ * of its own. README.md has the environment variables.
  *
- * All are pumps: they are called at every tick of 10 ms, and hand on what has come back since the last.
- */
+ * All are pumps: they are called at every tick of 10 ms, and hand on what has come back since the
+ last. */
 #include "offload.h"
 
 #include <mediastreamer2/msfilter.h>

@@ -1,7 +1,7 @@
 /*
- * Frames through the coding thread, with a DSP that is there, is killed, comes back, hangs, and never
- * was: `test DSP`, where DSP is the program of dsp.c. All that went in has to come out, in order.
- */
+ * Frames through the coding thread, with a DSP that is there, is killed, comes back, hangs, and
+ * never was: `test DSP`, where DSP is the program of dsp.c. All that went in has to come out, in
+ order. */
 #include "offload.h"
 
 #include <narrows.h>
@@ -89,7 +89,8 @@ static unsigned long counted(const char *function, const char *how)
     char text[256];
     CHECK(file != NULL);
     while (fgets(text, sizeof text, file) != NULL)
-        if (sscanf(text, "function %31s dsp %lu here %lu late %lu", name, &dsp, &here, &late) == 4 &&
+        if (sscanf(text, "function %31s dsp %lu here %lu late %lu", name, &dsp, &here, &late) ==
+                4 &&
             strcmp(name, function) == 0) {
             fclose(file);
             return *how == 'd' ? dsp : *how == 'h' ? here : late;

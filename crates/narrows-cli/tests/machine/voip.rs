@@ -21,8 +21,8 @@ fn may_go_first() -> bool {
     Command::new("chrt").args(["-f", "1", "true"]).output().is_ok_and(|ran| ran.status.success())
 }
 
-/// The row of a call, and the notes. Other work of the machine, which would hold up the sound, comes
-/// behind it where that may be.
+/// The row of a call, and the notes. Other work of the machine, which would hold up the sound,
+/// comes behind it where that may be.
 fn called(arguments: &str) -> (Value, String) {
     let priority = if may_go_first() { " --priority 1" } else { "" };
     let output = voip(&format!("{arguments} --json{priority}")).output().unwrap();

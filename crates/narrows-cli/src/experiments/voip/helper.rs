@@ -1,4 +1,5 @@
-//! A process of others: started with its output in a file, told things, and ended with this command.
+//! A process of others: started with its output in a file, told things, and ended with this
+//! command.
 
 use super::house::House;
 use crate::base::failure::{Failure, Kind};

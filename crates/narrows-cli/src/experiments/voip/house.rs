@@ -42,8 +42,8 @@ impl House {
         self.directory.path().join(name)
     }
 
-    /// What a command line begins with whose process is to run on a core, and with the priority that was
-    /// asked for.
+    /// What a command line begins with whose process is to run on a core, and with the priority
+    /// that was asked for.
     pub fn placed(&self, core: Option<usize>) -> Vec<String> {
         let priority = self.priority.map(|priority| ("chrt", "-f", priority.to_string()));
         let core = core.map(|core| ("taskset", "-c", core.to_string()));

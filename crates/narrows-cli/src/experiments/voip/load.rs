@@ -5,8 +5,8 @@ use std::path::Path;
 
 /// The time that each thread of a process has run, by its number.
 ///
-/// `/proc/PID/schedstat` is of the first thread alone, and `/proc/PID/stat` counts in hundredths of a
-/// second, of which a call takes a few.
+/// `/proc/PID/schedstat` is of the first thread alone, and `/proc/PID/stat` counts in hundredths of
+/// a second, of which a call takes a few.
 pub(super) fn threads(pid: u32) -> BTreeMap<u32, u64> {
     let folder = Path::new("/proc").join(pid.to_string()).join("task");
     let Ok(entries) = std::fs::read_dir(folder) else { return BTreeMap::new() };

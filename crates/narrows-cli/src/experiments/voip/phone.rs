@@ -122,8 +122,8 @@ fn line(path: &Path) -> Result<&str, Failure> {
     })
 }
 
-/// What makes a call without surprises: one codec, no echo canceller, no gain control. The rest is as
-/// Linphone has it, its adaptive jitter buffer too.
+/// What makes a call without surprises: one codec, no echo canceller, no gain control. The rest is
+/// as Linphone has it, its adaptive jitter buffer too.
 fn configuration(made: &Made<'_>, sip: u16, rtp: u16) -> String {
     let Made { user, registrar, law, .. } = made;
     let mime = match law {

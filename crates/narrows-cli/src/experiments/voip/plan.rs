@@ -38,8 +38,8 @@ pub struct Beside {
 
 const TABLE_3: &str = "S0.voip.workload";
 const TABLE_4: &str = "S0.voip.polling-interval";
-/// S0 section 4.2: a frame takes the DSP about 6 ms. At 50 frames a second each way one telephone uses
-/// 60 % of it, so of two that talk with each other one codes itself.
+/// S0 section 4.2: a frame takes the DSP about 6 ms. At 50 frames a second each way one telephone
+/// uses 60 % of it, so of two that talk with each other one codes itself.
 const WORK: Duration = Duration::from_millis(6);
 
 /// The configurations that were asked for.

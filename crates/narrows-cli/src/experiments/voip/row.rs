@@ -52,11 +52,11 @@ pub struct Row {
     pub longest_ms: f64,
     /// From sending a frame to the DSP until it was found coded.
     pub latency_us: Option<Latency>,
-    /// The median time from a frame's first sample at the caller until it was handed to the loudspeaker
-    /// at the other end; none if no frame was found at both ends.
+    /// The median time from a frame's first sample at the caller until it was handed to the
+    /// loudspeaker at the other end; none if no frame was found at both ends.
     pub mouth_to_ear_ms: Option<f64>,
-    /// The correlation of what was heard with what was said; the lowest of all calls, none if nothing
-    /// was heard in one.
+    /// The correlation of what was heard with what was said; the lowest of all calls, none if
+    /// nothing was heard in one.
     pub correlation: Option<f64>,
     /// How often parts of 200 ms were shifted against the one before.
     pub shifts: u32,

@@ -27,8 +27,8 @@ pub(super) fn repeated(speech: &[i16], seconds: usize) -> Vec<i16> {
     speech.iter().copied().cycle().take(seconds * RATE as usize).collect()
 }
 
-/// The samples of a recording, as a telephone writes it: a header of fixed length, which counts itself
-/// among the samples, so that other readers find the file cut short.
+/// The samples of a recording, as a telephone writes it: a header of fixed length, which counts
+/// itself among the samples, so that other readers find the file cut short.
 pub(super) fn recorded(path: &Path) -> Option<Vec<i16>> {
     /// Bytes of it.
     const HEADER: usize = 44;

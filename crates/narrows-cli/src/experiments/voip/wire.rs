@@ -1,9 +1,9 @@
-//! The packets on loopback: captured by `dumpcap`, which is what `tshark` captures with, and read by
-//! `tshark`.
+//! The packets on loopback: captured by `dumpcap`, which is what `tshark` captures with, and read
+//! by `tshark`.
 //!
 //! Capturing takes the right to open a packet socket: root has it, and Debian gives it to the group
-//! `wireshark` if asked. RTP is not counted elsewhere instead: the times between packets are what the
-//! published table has, and only the kernel stamps them where they pass.
+//! `wireshark` if asked. RTP is not counted elsewhere instead: the times between packets are what
+//! the published table has, and only the kernel stamps them where they pass.
 
 use super::helper::{Helper, Start};
 use super::house::{self, House};
