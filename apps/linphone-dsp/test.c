@@ -236,6 +236,8 @@ static void there_is_none(const char *dsp, const char *strategy, const char *sen
     start(dsp, strategy);
     talk = begin();
     frames(&talk, 20);
+    if (sentence != NULL)
+        until(&talk, sentence);
     drain(&talk);
     line_close(talk.line);
     offload_stop();

@@ -149,7 +149,7 @@ fn a_registrar_that_dies_ends_the_calls_and_leaves_nothing() {
     let output = ended(temporary.path(), Some("kamailio"));
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(6), "{said}");
-    assert!(said.contains("the registrar (kamailio) left"), "{said}");
+    assert!(said.contains("the registrar (kamailio) was killed"), "{said}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -82,6 +82,9 @@ impl Helper {
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok()??;
+        if let Some(signal) = status.signal() {
+            return Some(format!("{} was killed by signal {signal}", self.name));
+        }
         let text = self.text();
         let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
         Some(match last {

@@ -158,3 +158,45 @@ fn number(shown: &Shown) -> Option<f64> {
         Shown::Order(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        voip: Voip,
+    }
+
+    fn planned(line: &str) -> Vec<Configuration> {
+        let words = ["voip"].into_iter().chain(line.split_whitespace());
+        configurations(&Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).voip)
+    }
+
+    #[test]
+    fn every_configuration_of_a_table_has_published_and_simulated_figures() {
+        let all = planned("--table 3,4");
+        let known = known(&all).expect("the papers are known");
+        assert_eq!((all.len(), known.len()), (10, 10));
+        for configuration in all {
+            let of = configuration.of.expect("it is published");
+            let (published, simulated) = known.get(&of).expect("it is known");
+            for beside in [published, simulated] {
+                let third = beside.latency_ms.or(beside.stddev_ms);
+                assert!(beside.arm_percent.is_some() && third.is_some(), "{of:?}: {beside:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_codec_and_strategy_is_a_configuration() {
+        let names = |line| planned(line).into_iter().map(|one| one.name).collect::<Vec<_>>();
+        assert_eq!(names(""), ["client", "interrupt/internal"]);
+        assert_eq!(names("--codec dsp --strategy interrupt,poll=20ms"), ["interrupt", "poll=20ms"]);
+        // A DSP that has much to do for each frame codes for the caller alone.
+        let both = |line| planned(line).into_iter().all(|one| one.both);
+        assert!(both("") && !both("--work 6ms"));
+    }
+}
