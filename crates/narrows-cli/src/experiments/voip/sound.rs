@@ -65,8 +65,8 @@ pub(super) fn compare(said: &[i16], heard: &[i16]) -> Option<Heard> {
     delay.map(|_| Heard { correlation: correlation(said, heard, &parts), shifts })
 }
 
-/// The correlation of parts, each with its begin and delay. Where the delay changes it does so within
-/// a part, so each block is taken as the part around it, or as the one before or behind.
+/// The correlation of parts, each with its begin and delay. Where the delay changes it does so
+/// within a part, so each block is taken as the part around it, or as the one before or behind.
 fn correlation(said: &[i16], heard: &[i16], parts: &[(usize, usize)]) -> f64 {
     let mut sums = Sums::default();
     for (place, (at, delay)) in parts.iter().enumerate() {
