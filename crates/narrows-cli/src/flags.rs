@@ -9,6 +9,7 @@ use crate::experiments::bench::traffic::flags::Partner;
 use crate::experiments::mcapi::flags::Mcapi;
 use crate::experiments::papers::flags::Papers;
 use crate::experiments::run::flags::Run;
+use crate::experiments::voip::flags::Voip;
 use crate::experiments::{calibrate, sweep};
 use crate::formats::platform::flags as platform;
 use crate::rig::callee::flags::Callee;
@@ -82,6 +83,8 @@ pub enum Command {
     Papers(Papers),
     /// Run programs written to MCAPI on the cores of a simulated chip
     Mcapi(Mcapi),
+    /// Make real calls with a codec on another core, and measure them
+    Voip(Voip),
     /// Link nodes of this machine with those of another, over TCP
     Bridge(BridgeFlags),
     /// Write the manual pages

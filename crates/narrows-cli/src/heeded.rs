@@ -93,6 +93,7 @@ impl Given {
             Command::Compare(_) => Given::always("compare", &[Json]),
             Command::Papers(_) => Given::always("papers", &[Json]),
             Command::Mcapi(_) => Given::always("mcapi", &[Json]),
+            Command::Voip(_) => Given::always("voip", &[Priority, Heeded::Cores, Carrier, Json]),
             Command::Bridge(_) => Given::always("bridge", &[]),
             Command::Man(_) => Given::always("man", &[]),
             Command::Completions(_) => Given::always("completions", &[]),
@@ -181,7 +182,7 @@ mod tests {
         ["--priority 5", "--lock-memory", "--cores 0,1", "--carrier stream", "--json"];
 
     /// Each command, and which of the options it takes, in the order above.
-    const TABLE: [(&str, &str); 36] = [
+    const TABLE: [(&str, &str); 37] = [
         ("run", "PLCFJ"),
         ("run --on host", "PLCFJ"),
         ("run --on davinci", "CJ"),
@@ -199,6 +200,7 @@ mod tests {
         ("compare a.json b.json", "J"),
         ("papers", "J"),
         ("mcapi --on davinci 0=x.so", "J"),
+        ("voip", "PCFJ"),
         ("man", ""),
         ("completions bash", ""),
         ("bench limit", "PLCJ"),

@@ -2,7 +2,7 @@
 //! measures the stack beside what the machine allows, [`papers`] puts published figures beside what
 //! a simulated chip gives, [`sweep`] goes through a grid of them, [`calibrate`] writes a platform
 //! of this machine, [`mcapi`] runs programs in C on one, `cluster` places tasks on processors that
-//! share no memory, and `offload` takes flows through accelerators.
+//! share no memory, `offload` takes flows through accelerators, and [`voip`] makes real calls.
 
 pub(crate) mod advice;
 pub mod bench;
@@ -13,3 +13,4 @@ pub(crate) mod offload;
 pub mod papers;
 pub mod run;
 pub mod sweep;
+pub mod voip;

@@ -155,6 +155,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "-run",
         "-sweep",
         "-tune",
+        "-voip",
         "",
     ];
     assert_eq!(pages, names.map(|name| format!("narrows{name}.1")));

@@ -22,3 +22,4 @@ mod sra;
 mod susan;
 mod sweep;
 mod tune;
+mod voip;

@@ -11,3 +11,4 @@ mod linx;
 mod peer;
 mod run;
 mod storm;
+mod voip;

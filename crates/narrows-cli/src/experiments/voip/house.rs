@@ -1,0 +1,185 @@
+//! Where all processes of a measurement live: a directory, free ports, and the flag of Ctrl-C.
+
+use crate::base::failure::{Failure, Kind};
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Programs of others, and the package of Debian that has each.
+const PROGRAMS: [(&str, &str); 5] = [
+    ("linphonec", "linphone-cli"),
+    ("kamailio", "kamailio"),
+    ("tshark", "tshark"),
+    ("dumpcap", "wireshark-common"),
+    ("setpriv", "util-linux"),
+];
+/// What `make -C apps/linphone-dsp` builds.
+const BUILT: [&str; 3] = ["dsp", "elsewhere.so", "plugins/libmsnarrows.so"];
+
+/// A house.
+pub(super) struct House {
+    directory: tempfile::TempDir,
+    stop: Arc<AtomicBool>,
+    priority: Option<u8>,
+}
+
+impl House {
+    /// # Errors
+    /// [`Kind::Output`].
+    pub fn new(stop: &Arc<AtomicBool>, priority: Option<u8>) -> Result<House, Failure> {
+        let made = tempfile::Builder::new().prefix("narrows-voip-").tempdir();
+        let directory = made.map_err(|error| {
+            let text = format!("cannot make a temporary directory: {error}: set TMPDIR");
+            Failure::new(Kind::Output, text)
+        })?;
+        Ok(House { directory, stop: Arc::clone(stop), priority })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// What a command line begins with whose process is to run on a core, and with the priority
+    /// that was asked for.
+    pub fn placed(&self, core: Option<usize>) -> Vec<String> {
+        let priority = self.priority.map(|priority| ("chrt", "-f", priority.to_string()));
+        let core = core.map(|core| ("taskset", "-c", core.to_string()));
+        let words = |(program, option, value): (&str, &str, String)| {
+            [program.to_owned(), option.to_owned(), value]
+        };
+        priority.into_iter().chain(core).flat_map(words).collect()
+    }
+
+    /// Writes a file of it.
+    ///
+    /// # Errors
+    /// [`Kind::Output`].
+    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
+        let path = self.path(name);
+        crate::base::output::write_file(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Makes a directory in it.
+    ///
+    /// # Errors
+    /// [`Kind::Output`].
+    pub fn folder(&self, name: &str) -> Result<PathBuf, Failure> {
+        let path = self.path(name);
+        crate::base::output::make_directory(&path)?;
+        Ok(path)
+    }
+
+    /// Sleeps, unless the user stops it.
+    ///
+    /// # Errors
+    /// [`Kind::Stopped`].
+    pub fn pause(&self, time: Duration) -> Result<(), Failure> {
+        /// How soon Ctrl-C is noticed.
+        const TURN: Duration = Duration::from_millis(20);
+        let end = Instant::now() + time;
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Failure::new(Kind::Stopped, "stopped: all calls are ended"));
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(TURN));
+        }
+    }
+
+    /// Copies all that is in it, except what only processes have to each other.
+    ///
+    /// # Errors
+    /// [`Kind::Output`].
+    pub fn keep(&self, to: &Path) -> Result<(), Failure> {
+        crate::base::output::make_directory(to)?;
+        let failed = |error: std::io::Error| {
+            let text = format!("cannot keep files in {}: {error}: name another", to.display());
+            Failure::new(Kind::Output, text)
+        };
+        for entry in std::fs::read_dir(self.directory.path()).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_file() {
+                std::fs::copy(entry.path(), to.join(entry.file_name())).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A UDP port of loopback that is free, and the next one too, for RTP and RTCP.
+///
+/// # Errors
+/// [`Kind::Internal`].
+pub(super) fn free_port() -> Result<u16, Failure> {
+    const TRIES: usize = 100;
+    let free = |port: u16| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).ok();
+    let even = || {
+        let first = free(0)?;
+        let port = first.local_addr().ok()?.port();
+        (port % 2 == 0 && free(port.checked_add(1)?).is_some()).then_some(port)
+    };
+    (0..TRIES).find_map(|_| even()).ok_or_else(|| {
+        Failure::new(Kind::Internal, "there is no free UDP port on loopback: close some sockets")
+    })
+}
+
+/// # Errors
+/// [`Kind::Name`] if another has it.
+pub(super) fn is_free(port: u16) -> Result<(), Failure> {
+    match UdpSocket::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let text = format!(
+                "UDP port {port} cannot be had for the registrar: {error}: name another with \
+                 --port, or leave it out"
+            );
+            Err(Failure::new(Kind::Name, text))
+        }
+    }
+}
+
+/// Where programs are looked for: where Debian has servers too, which is not in every user's path.
+pub(super) fn path() -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+    // A folder with a colon in its name, which cannot be joined, came from no path.
+    std::env::join_paths(folders).unwrap_or(path)
+}
+
+/// Whether all programs and the plugin are there.
+///
+/// # Errors
+/// [`Kind::Input`] with what is missing, and how it is had.
+pub(super) fn equipped(plugin: &Path) -> Result<(), Failure> {
+    let path = path();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let has = |program: &&str| folders.iter().any(|folder| folder.join(program).is_file());
+    let mut missing: Vec<&str> =
+        PROGRAMS.iter().filter(|(program, _)| !has(program)).map(|(_, package)| *package).collect();
+    missing.dedup();
+    if !missing.is_empty() {
+        let text = format!(
+            "calls need Debian's packages {}: install them with ci/setup telephone",
+            missing.join(", ")
+        );
+        return Err(Failure::new(Kind::Input, text));
+    }
+    match BUILT.iter().find(|file| !plugin.join(file).is_file()) {
+        None => Ok(()),
+        Some(file) => {
+            let text = format!(
+                "there is no {}: build it with ci/setup telephone and make -C apps/linphone-dsp, or \
+                 say with --plugin where it is",
+                plugin.join(file).display()
+            );
+            Err(Failure::new(Kind::Input, text))
+        }
+    }
+}
