@@ -303,7 +303,7 @@ fn messages_over_several_links_go_where_they_are_sent_in_whatever_order() {
                 let (link, of_c) = links[at];
                 let sent = b.try_send(1, Address { link, port: 1 }, Message::new(b"x").tag(tag));
                 sent.expect("room");
-                let mut came = |node: &mut Node<Side>| {
+                let came = |node: &mut Node<Side>| {
                     node.try_receive_into(1, &mut [0; 8]).expect("open").map(|seen| seen.tag)
                 };
                 let came = [came(&mut pair.a), came(&mut c)];
