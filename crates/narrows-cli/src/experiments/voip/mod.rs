@@ -1,10 +1,10 @@
 //! Real calls between two telephones whose codec runs on another core: `narrows voip`.
 //!
-//! A [`house`] has all that a call needs: a [`registrar`], two [`phone`]s for each call, the
-//! [`dsp`] and the capture of the [`wire`], each a process of others, held by a [`helper`].
-//! [`mod@plan`] says which configurations are tried, [`call`] makes the calls of one, [`mod@row`]
-//! says what came of them out of the stamps of the plugin ([`statistics`]), the processor time
-//! ([`load`]) and the recordings ([`sound`]). The plugin and the DSP are in `apps/linphone-dsp`.
+//! A `house` has all that a call needs: a `registrar`, two `phone`s for each call, the
+//! `dsp` and the capture of the `wire`, each a process of others, held by a `helper`.
+//! [`mod@plan`] says which configurations are tried, `call` makes the calls of one, [`mod@row`]
+//! says what came of them out of the stamps of the plugin (`statistics`), the processor time
+//! (`load`) and the recordings (`sound`). The plugin and the DSP are in `apps/linphone-dsp`.
 
 mod call;
 mod dsp;
