@@ -93,16 +93,15 @@ impl<P: Platform> Node<P> {
         port: Port,
         place: impl FnOnce(usize, u16) -> Option<&'a mut [u8]>,
     ) -> Result<Option<Received>, More> {
-        match self.ring_of(port, false)? {
+        match self.ring_of(port)? {
             Some(mut ready) => ready.take::<false>(place),
             None => Ok(None),
         }
     }
 
-    /// The ring that a message for this port can be taken from, the one ring with messages if that
-    /// is wanted `alone`: none if no message is there.
+    /// The ring that the next message for this port can be taken from: none if no message is there.
     #[inline(always)]
-    fn ring_of(&mut self, port: Port, alone: bool) -> Result<Option<Ready<'_, P>>, More> {
+    fn ring_of(&mut self, port: Port) -> Result<Option<Ready<'_, P>>, More> {
         if !self.known.count() {
             return Err(More);
         }
@@ -112,7 +111,7 @@ impl<P: Platform> Node<P> {
         let found = if self.known.is_one() {
             Some(self.links.at_hand().ok_or(More)?)
         } else {
-            self.links.next(alone)?
+            self.links.first()?
         };
         let copied = self.known.copied();
         Ok(found.map(|(id, link)| Ready { platform: &self.platform, id, link, port, copied }))
@@ -152,24 +151,24 @@ impl<P: Platform> Node<P> {
         each: &mut impl FnMut(&Received, &[u8]),
     ) -> usize {
         let mut count = 0;
-        match self.ring_of(port, true) {
-            Ok(None) => {}
-            Ok(Some(mut ready)) => {
-                while count < most
-                    && let Ok(Some(received)) = ready.take::<false>(|_, _| Some(&mut *buffer))
-                {
-                    count += 1;
-                    each(&received, received.bytes(buffer));
-                }
+        // Behind a message of several links another may have the next.
+        if self.known.is_port(port)
+            && self.known.is_one()
+            && let Ok(Some(mut ready)) = self.ring_of(port)
+        {
+            while count < most
+                && let Ok(Some(received)) = ready.take::<false>(|_, _| Some(&mut *buffer))
+            {
+                count += 1;
+                each(&received, received.bytes(buffer));
             }
-            Err(More) => {
-                while count < most
-                    && let Ok(Some(received)) = self.look(port, |_, _| Some(&mut *buffer))
-                {
-                    count += 1;
-                    each(&received, received.bytes(buffer));
-                }
-            }
+            return count;
+        }
+        while count < most
+            && let Ok(Some(received)) = self.look(port, |_, _| Some(&mut *buffer))
+        {
+            count += 1;
+            each(&received, received.bytes(buffer));
         }
         count
     }
