@@ -245,9 +245,9 @@ impl Calls<'_> {
                     phone.notes().into_iter().map(|note| format!("{}: {note}", phone.user)),
                 );
             }
-            let rtp = answerer.rtp;
-            let (caller, _) = caller.switch_off(house)?;
-            let (answerer, recording) = answerer.switch_off(house)?;
+            let (rtp, recording) = (answerer.rtp, answerer.recording.clone());
+            let caller = caller.switch_off(house)?;
+            let answerer = answerer.switch_off(house)?;
             let heard = sound::recorded(&recording);
             let heard = heard.and_then(|heard| sound::compare(said, &heard));
             ends.push(Ended { caller, answerer, rtp, heard });

@@ -90,7 +90,7 @@ impl Phone {
     ///
     /// # Errors
     /// [`Kind::Peer`] if the plugin has written nothing.
-    pub fn switch_off(mut self, house: &House) -> Result<(Statistics, PathBuf), Failure> {
+    pub fn switch_off(mut self, house: &House) -> Result<Statistics, Failure> {
         self.helper.say("quit");
         self.helper.leave(house)?;
         let text = std::fs::read_to_string(&self.statistics).map_err(|error| {
@@ -102,7 +102,7 @@ impl Phone {
             );
             Failure::new(Kind::Peer, text)
         })?;
-        Ok((Statistics::read(&text), self.recording.clone()))
+        Ok(Statistics::read(&text))
     }
 
     /// What its plugin has said, without its name.

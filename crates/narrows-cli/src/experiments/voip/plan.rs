@@ -3,7 +3,7 @@
 use super::flags::{Codec, Voip};
 use crate::base::failure::{Failure, Kind};
 use crate::experiments::papers::figures::published;
-use crate::experiments::papers::{measure, row::Shown};
+use crate::experiments::papers::{self, measure, row::Shown};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -128,25 +128,19 @@ pub(super) fn known(configurations: &[Configuration]) -> Result<Known, Failure> 
         })?;
         let rows = measure(experiment)?;
         for of in wanted {
-            let find = |figure: &str| {
-                let id = format!("{id}.{}.{figure}", of.1);
-                let row = rows.iter().find(|row| row.id == id);
-                row.map_or((None, None), |row| (number(&row.published), number(&row.ours)))
+            let beside = |shown: fn(&papers::row::Row) -> &Shown| {
+                let find = |figure: &str| {
+                    let id = format!("{id}.{}.{figure}", of.1);
+                    number(shown(rows.iter().find(|row| row.id == id)?))
+                };
+                Beside {
+                    arm_percent: find("arm_percent"),
+                    interarrival_ms: find("interarrival_ms"),
+                    stddev_ms: find("stddev_ms"),
+                    latency_ms: find("latency_ms"),
+                }
             };
-            let (load, simulated_load) = find("arm_percent");
-            let (between, simulated_between) = find("interarrival_ms");
-            let (deviation, simulated_deviation) = find("stddev_ms");
-            let (latency, simulated_latency) = find("latency_ms");
-            let beside = |arm_percent, interarrival_ms, stddev_ms, latency_ms| Beside {
-                arm_percent,
-                interarrival_ms,
-                stddev_ms,
-                latency_ms,
-            };
-            let published = beside(load, between, deviation, latency);
-            let simulated =
-                beside(simulated_load, simulated_between, simulated_deviation, simulated_latency);
-            known.insert(of, (published, simulated));
+            known.insert(of, (beside(|row| &row.published), beside(|row| &row.ours)));
         }
     }
     Ok(known)

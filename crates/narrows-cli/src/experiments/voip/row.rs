@@ -1,8 +1,8 @@
 //! A row of the report: what was measured of the calls in one configuration.
 
-use super::call::{Ended, Measured};
+use super::call::Measured;
 use super::plan::{Beside, Configuration, Known};
-use super::statistics::Frame;
+use super::statistics::{Frame, Statistics};
 use super::wire;
 use crate::base::statistics::{deviation, median, percentile};
 use serde::Serialize;
@@ -95,16 +95,10 @@ impl Row {
         };
         let between = gaps(&within);
         let longest_ms = gaps(packets).into_iter().fold(0.0, f64::max);
-        let offloading = |end: &Ended| match configuration.both {
-            true => [end.caller.frames.clone(), end.answerer.frames.clone()].concat(),
-            false => end.caller.frames.clone(),
-        };
-        let frames: Vec<Frame> = ends.iter().flat_map(offloading).collect();
-        let statistics = |end: &Ended| match configuration.both {
-            true => vec![end.caller.clone(), end.answerer.clone()],
-            false => vec![end.caller.clone()],
-        };
-        let counted: Vec<_> = ends.iter().flat_map(statistics).collect();
+        // Those of the telephones that give frames to the DSP.
+        let answerers = ends.iter().filter(|_| configuration.both).map(|end| &end.answerer);
+        let counted: Vec<&Statistics> =
+            ends.iter().map(|end| &end.caller).chain(answerers).collect();
         let heard: Option<Vec<_>> = ends.iter().map(|end| end.heard).collect();
         let correlation = heard
             .as_ref()
@@ -125,7 +119,7 @@ impl Row {
             interarrival_ms: between.iter().sum::<f64>() / between.len().max(1) as f64,
             stddev_ms: deviation(&between),
             longest_ms,
-            latency_us: latency(&frames),
+            latency_us: latency(counted.iter().flat_map(|one| &one.frames)),
             mouth_to_ear_ms: mouth_to_ear(measured),
             correlation,
             shifts: heard.iter().flatten().map(|heard| heard.shifts).sum(),
@@ -144,8 +138,8 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-fn latency(frames: &[Frame]) -> Option<Latency> {
-    let coded = frames.iter().filter(|frame| frame.by_dsp);
+fn latency<'a>(frames: impl Iterator<Item = &'a Frame>) -> Option<Latency> {
+    let coded = frames.filter(|frame| frame.by_dsp);
     let mut times: Vec<f64> =
         coded.map(|frame| frame.finished.saturating_sub(frame.started) as f64 / 1e3).collect();
     let median = median(&mut times)?;
