@@ -73,8 +73,8 @@ impl<P: Platform> Links<P> {
         self.at(index).is_some_and(|link| link.lost.is_none() && link.shared.rx.ready())
     }
 
-    /// Makes the link the hot one that has the next message, as [`Links::first`] says. False if none
-    /// has.
+    /// Makes the link the hot one that has the next message, as [`Links::first`] says. False if
+    /// none has.
     #[inline(never)]
     fn sweep(&mut self) -> Result<bool, More> {
         // What is as urgent as this comes first, whatever else is there.
