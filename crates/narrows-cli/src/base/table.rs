@@ -80,6 +80,11 @@ pub fn wrap(first: &str, words: &str) -> String {
     textwrap::fill(words, options) + "\n"
 }
 
+/// A text on one line.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A number with three significant digits, or whole if it is larger.
 pub fn number(value: f64) -> String {
     match value.abs() {

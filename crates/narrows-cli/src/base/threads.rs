@@ -1,7 +1,8 @@
-//! Work that is the same for many things, on all cores.
+//! Threads: work that is the same for many things, on all cores; and what a thread has had of them.
 
 use std::convert::Infallible;
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
@@ -18,6 +19,13 @@ pub fn each<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R
 /// How many threads can run at a time.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Nanoseconds of processor time that a thread has had; none where the system does not tell. `task`
+/// is its folder in `/proc`.
+pub fn had(task: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(task.join("schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok()
 }
 
 /// Has so many threads do `work` for each of `all`. `take` is given what is made as it comes, with

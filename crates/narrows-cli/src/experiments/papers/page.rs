@@ -6,7 +6,7 @@ use super::text::summary;
 use crate::base::machine::Machine;
 use crate::base::page::Page;
 use crate::base::page::chart::{Cell, Chart, Data, Kind};
-use crate::base::table::counted;
+use crate::base::table::{counted, one_line};
 
 /// Misses that are told.
 const MISSES: usize = 6;
@@ -29,7 +29,7 @@ pub(super) fn page(
             rows.len()
         ),
     };
-    page.why = summary(&rows).split_whitespace().collect::<Vec<_>>().join(" ");
+    page.why = one_line(&summary(&rows));
     let mut missed: Vec<&&Row> = rows.iter().filter(|row| !row.good()).collect();
     let off = |row: &Row| row.error_percent.map_or(f64::INFINITY, f64::abs);
     missed.sort_by(|one, other| off(other).total_cmp(&off(one)));

@@ -7,7 +7,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::base::page::Page;
 use crate::base::page::words::{Contender, best, micros};
-use crate::base::table::number;
+use crate::base::table::{number, one_line};
 use crate::experiments::bench::clusters::ends::Ends;
 use crate::experiments::bench::clusters::{pingpong, throughput};
 use crate::rig::cluster::Mechanism;
@@ -41,8 +41,7 @@ pub(super) fn simulate(
         }
         // A FIFO has no room, or credit never comes back: that is found, too.
         Err(failure) if failure.kind == Kind::Workload => {
-            let why = failure.to_string();
-            cells.push(why.split_whitespace().collect::<Vec<_>>().join(" "));
+            cells.push(one_line(&failure.to_string()));
             cells.resize(BEHIND.len() + FIGURES.len(), String::new());
         }
         Err(failure) => return Err(failure),

@@ -5,6 +5,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::latencies::Latencies;
 use crate::base::options::{Cores, Global};
 use crate::base::statistics::{Summary, median};
+use crate::base::table::one_line;
 use crate::experiments::run::{self, Fared, Outcome};
 use crate::formats::strategy::Policy;
 use crate::formats::workload::{Offers, Workload};
@@ -70,8 +71,7 @@ impl Figures {
         cells.push(self.bytes.to_string());
         cells.extend(match &self.refused {
             Some(why) => {
-                let words: Vec<&str> = why.split_whitespace().collect();
-                let mut cells = vec![words.join(" ")];
+                let mut cells = vec![one_line(why)];
                 cells.resize(11, String::new());
                 cells
             }

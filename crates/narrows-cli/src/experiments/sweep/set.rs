@@ -4,6 +4,7 @@
 use super::file::{Carried, Setting, Sweep};
 use crate::base::failure::{Failure, Kind};
 use crate::base::input;
+use crate::base::table::one_line;
 use crate::formats::platform::{Written, linked};
 use narrows_sim::chip::Chip;
 use narrows_sim::file::{At, Mistake, Table, Text, Value};
@@ -120,8 +121,7 @@ fn fitting(chip: Chip, carried: &Carried) -> Result<Chip, Failure> {
 
 /// A value as rows have it: on one line, texts without their quotes.
 pub(super) fn bare(written: &str) -> String {
-    let words: Vec<&str> = written.split_whitespace().collect();
-    let line = words.join(" ");
+    let line = one_line(written);
     let inner = |quote: char| line.strip_prefix(quote)?.strip_suffix(quote).map(str::to_owned);
     inner('"').or_else(|| inner('\'')).unwrap_or(line)
 }

@@ -1,5 +1,6 @@
 //! What a process takes of the processors, in nanoseconds.
 
+use crate::base::threads::had;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -12,8 +13,7 @@ pub(super) fn threads(pid: u32) -> BTreeMap<u32, u64> {
     let Ok(entries) = std::fs::read_dir(folder) else { return BTreeMap::new() };
     let one = |entry: std::fs::DirEntry| {
         let thread = entry.file_name().to_str()?.parse().ok()?;
-        let text = std::fs::read_to_string(entry.path().join("schedstat")).ok()?;
-        Some((thread, text.split_whitespace().next()?.parse().ok()?))
+        Some((thread, had(&entry.path())?))
     };
     entries.filter_map(|entry| one(entry.ok()?)).collect()
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
+use crate::base::threads::had;
 use crate::formats::linx::{DriverName, Stack};
 
 /// What threads of a layered node do; the first is all that the others do not, and the last is no
@@ -32,9 +34,8 @@ pub fn all() -> BTreeMap<u32, usize> {
 pub fn times(threads: &BTreeMap<u32, usize>) -> Times {
     let mut times = Times::default();
     for (thread, role) in threads {
-        let told = fs::read_to_string(format!("/proc/self/task/{thread}/schedstat"));
-        let nanos = told.ok().and_then(|told| told.split(' ').next()?.parse().ok());
-        times[*role] += Duration::from_nanos(nanos.unwrap_or(0));
+        let task = Path::new("/proc/self/task").join(thread.to_string());
+        times[*role] += Duration::from_nanos(had(&task).unwrap_or(0));
     }
     times
 }
