@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::process::{Peer, Random, Role, rounds};
+use crate::common::process::{Peer, Random, Role};
 use crate::common::{Over, PATIENCE};
 use narrows_host::Carrier;
 use narrows_host::mqx::{
@@ -287,40 +287,51 @@ fn lines_rings_and_meshes_under_full_load_lose_nothing_and_end() {
     }
 }
 
+/// A ring under load, one of whose links at a time ends and comes back.
+fn cut(carrier: Carrier, seed: u64) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let all = all(RING, directory.path(), &[carrier]);
+    let over = AtomicBool::new(false);
+    let cuts = thread::scope(|scope| {
+        let cutter = scope.spawn(|| {
+            let (mut random, mut cuts) = (Random::new(seed), 0);
+            while !over.load(Ordering::Relaxed) {
+                let (here, there) = RING[random.below(4) as usize];
+                let [a, b] = [here, there].map(|n| &all[usize::from(n) - 1]);
+                a.relink(there);
+                cuts += 1;
+                // One at a time, so that there is always another way.
+                let again = [a.wait_for(there, SOON), b.wait_for(here, SOON)];
+                assert_eq!(again, [Ok(()); 2], "it does not come back");
+                thread::sleep(Duration::from_millis(random.below(3)));
+            }
+            cuts
+        });
+        let _over = Over(&over);
+        load(&all, 1500, 8, false);
+        over.store(true, Ordering::Relaxed);
+        cutter.join().expect("links come back")
+    });
+    let counts: Vec<_> = all.iter().map(Processor::counts).collect();
+    let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
+    // All had come, so what was dropped were copies: so late that nobody knew them any more, or
+    // turned round until the hop limit.
+    let copies = sum(|counts| counts.late + counts.hop_limit);
+    assert_eq!(sum(Counts::lost), copies, "{counts:?}");
+    let rerouted = sum(|counts| counts.rerouted);
+    assert!(cuts > 5 && rerouted > 0, "{cuts} cuts, {rerouted} went another way");
+    println!("{carrier:?}, seed {seed}: {cuts} cuts, {rerouted} went another way, {copies} copies");
+}
+
 #[test]
 fn while_links_end_and_come_back_nothing_is_lost_or_doubled() {
-    for carrier in Carrier::ALL {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let all = all(RING, directory.path(), &[carrier]);
-        let over = AtomicBool::new(false);
-        let cuts = thread::scope(|scope| {
-            let cutter = scope.spawn(|| {
-                let (mut random, mut cuts) = (Random::new(1), 0);
-                while !over.load(Ordering::Relaxed) {
-                    let (here, there) = RING[random.below(4) as usize];
-                    let [a, b] = [here, there].map(|n| &all[usize::from(n) - 1]);
-                    a.relink(there);
-                    cuts += 1;
-                    // One at a time, so that there is always another way.
-                    let again = [a.wait_for(there, SOON), b.wait_for(here, SOON)];
-                    assert_eq!(again, [Ok(()); 2], "it does not come back");
-                    thread::sleep(Duration::from_millis(random.below(3)));
-                }
-                cuts
-            });
-            let _over = Over(&over);
-            load(&all, 1500 * rounds() as u32, 8, false);
-            over.store(true, Ordering::Relaxed);
-            cutter.join().expect("links come back")
-        });
-        let counts: Vec<_> = all.iter().map(Processor::counts).collect();
-        let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
-        // All had come, so what was dropped were copies: so late that nobody knew them any more, or
-        // turned round until the hop limit.
-        let copies = sum(|counts| counts.late + counts.hop_limit);
-        assert_eq!(sum(Counts::lost), copies, "{counts:?}");
-        let rerouted = sum(|counts| counts.rerouted);
-        assert!(cuts > 5 && rerouted > 0, "{cuts} cuts, {rerouted} went another way");
+    let limit = std::env::var("NARROWS_SECONDS").map_or(0, |text| text.parse().expect("seconds"));
+    let begin = Instant::now();
+    for seed in 1.. {
+        Carrier::ALL.into_iter().for_each(|carrier| cut(carrier, seed));
+        if begin.elapsed() >= Duration::from_secs(limit) {
+            break;
+        }
     }
 }
 
