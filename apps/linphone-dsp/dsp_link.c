@@ -25,8 +25,9 @@ struct calls {
 
 static struct {
     const char *name;
-    const char *strategy;
-    int64_t every; /* Between two looks; 0: the DSP interrupts. */
+    char strategy[128]; /* As narrows.h knows it, which has no timer. */
+    int64_t every;      /* Between two looks; 0: the DSP interrupts. */
+    int always;         /* It looks whether or not a call is under way. */
     void (*log)(const char *);
     narrows_node *node;
     narrows_peer *peer;
@@ -51,8 +52,8 @@ static void say(const char *format, ...)
     dsp.log(sentence);
 }
 
-/* Reads "poll=20ms"; 0 if it is none. */
-static int64_t interval(const char *word, size_t length)
+/* Reads the interval of "poll=20ms"; 0 if it is none. */
+static int64_t interval(const char *word, size_t length, const char *what)
 {
     static const struct {
         const char *name;
@@ -61,9 +62,9 @@ static int64_t interval(const char *word, size_t length)
     char *end;
     double count;
     size_t i;
-    if (length < 6 || strncmp(word, "poll=", 5) != 0)
+    if (length < strlen(what) || strncmp(word, what, strlen(what)) != 0)
         return 0;
-    count = strtod(word + 5, &end);
+    count = strtod(word + strlen(what), &end);
     for (i = 0; i < sizeof units / sizeof *units; i++) {
         size_t name = strlen(units[i].name);
         if (end + name == word + length && strncmp(end, units[i].name, name) == 0 && count > 0 &&
@@ -76,25 +77,32 @@ static int64_t interval(const char *word, size_t length)
 int dsp_configure(const char *name, const char *strategy, void (*log)(const char *))
 {
     const char *word = strategy;
+    size_t room = sizeof dsp.strategy, used = 0;
     int named = 0;
     memset(&dsp, 0, sizeof dsp);
     dsp.name = name;
-    dsp.strategy = strategy;
     dsp.log = log;
-    while (*word != '\0') {
+    while (*word != '\0' && used < room) {
         size_t length = strcspn(word, "/");
+        int poll = length >= 4 && strncmp(word, "poll", 4) == 0;
+        int timer = length >= 5 && strncmp(word, "timer", 5) == 0;
         if (length == 9 && strncmp(word, "interrupt", length) == 0)
             named = 1;
-        if (length >= 4 && strncmp(word, "poll", 4) == 0) {
-            dsp.every = interval(word, length);
+        if (poll || timer) {
+            dsp.every = interval(word, length, timer ? "timer=" : "poll=");
+            dsp.always = timer;
             named = dsp.every > 0;
         }
+        /* A flow of the stack has no timer: it polls, and is looked at by this one. */
+        used += (size_t)snprintf(dsp.strategy + used, room - used, "%s%s%.*s",
+                                 used == 0 ? "" : "/", timer ? "poll" : "",
+                                 (int)length - (timer ? 5 : 0), word + (timer ? 5 : 0));
         word += length + (word[length] == '/');
     }
-    if (!named) {
+    if (!named || used >= room) {
         /* The others look all the time, which would take the core from the client's own timer. */
-        say("the strategy %s does not say interrupt or poll=TIME, such as poll=20ms: frames are "
-            "coded here",
+        say("the strategy %s does not say interrupt, poll=TIME or timer=TIME, such as poll=20ms: "
+            "frames are coded here",
             strategy);
         return -1;
     }
@@ -112,6 +120,12 @@ static unsigned under_way(void)
     for (i = 0; i < G711_ALL; i++)
         count += dsp.calls[i].count;
     return count;
+}
+
+/* Whether it looks every so often, and nobody rings. */
+static int looks(void)
+{
+    return dsp.every > 0 && (dsp.always ? dsp_is_linked() : under_way() > 0);
 }
 
 static void unlink_dsp(void)
@@ -189,6 +203,7 @@ int dsp_hunt(void)
             say("the DSP %s is back", dsp.name);
         statistics_found();
         dsp.was_linked = 1;
+        dsp.look = now() + dsp.every;
         dsp.is_late = dsp.failed = dsp.in_vain = 0;
     }
     return 1;
@@ -210,7 +225,7 @@ int dsp_send(struct frame *frame)
     /* An error has another reason than room only if the DSP is gone, which collecting finds. */
     if (narrows_start(calls->flow, frame->input, frame->length, NULL) != NARROWS_OK)
         return 0;
-    if (dsp.every > 0 && under_way() == 0)
+    if (dsp.every > 0 && !dsp.always && under_way() == 0)
         dsp.look = frame->started + dsp.every;
     calls->frames[(calls->first + calls->count++) % MOST] = frame;
     return 1;
@@ -299,7 +314,7 @@ int64_t dsp_collect(dsp_done done)
     int i;
     if (!dsp_is_linked())
         return now() + LATER;
-    if (dsp.every == 0 || under_way() == 0 || now() >= dsp.look) {
+    if (!looks() || now() >= dsp.look) {
         int up = narrows_check(dsp.peer) == NARROWS_OK;
         for (i = 0; i < G711_ALL; i++)
             up = collect(&dsp.calls[i], done) && up;
@@ -307,12 +322,12 @@ int64_t dsp_collect(dsp_done done)
             lost(done);
             return now();
         }
-        /* A timer that began with the first call runs on for as long as there is one. */
+        /* The timer runs on: of poll=TIME for as long as there is a call. */
         while (dsp.every > 0 && dsp.look <= now())
             dsp.look += dsp.every;
     }
     due = give_up_late(done);
-    return dsp.every > 0 && under_way() > 0 && dsp.look < due ? dsp.look : due;
+    return looks() && dsp.look < due ? dsp.look : due;
 }
 
 int dsp_arm(int *descriptor)
@@ -320,7 +335,7 @@ int dsp_arm(int *descriptor)
     *descriptor = -1;
     dsp.armed = 0;
     /* Whoever looks every so often has nobody ring. */
-    if (dsp.node == NULL || (dsp.every > 0 && under_way() > 0))
+    if (dsp.node == NULL || looks())
         return 1;
     if (narrows_descriptor(dsp.node, descriptor) != NARROWS_OK) {
         *descriptor = -1;

@@ -284,10 +284,13 @@ int main(int count, char **words)
     a_dsp_codes_all("single_copy/poll=20ms/internal");
     a_dsp_is_killed_and_comes_back("interrupt");
     a_dsp_is_killed_and_comes_back("poll=5ms");
+    a_dsp_codes_all("in_place/timer=10ms/internal");
+    a_dsp_is_killed_and_comes_back("timer=5ms");
     a_dsp_hangs();
     there_is_none("nobody", NULL, NULL);
-    there_is_none("dsp", "spin", "does not say interrupt or poll=TIME");
-    there_is_none("dsp", "poll=never", "does not say interrupt or poll=TIME");
+    there_is_none("dsp", "spin", "does not say interrupt, poll=TIME");
+    there_is_none("dsp", "timer=", "does not say interrupt, poll=TIME");
+    there_is_none("dsp", "poll=never", "does not say interrupt, poll=TIME");
     a_strategy_is_unknown();
     odd_frames();
     unlink(statistics);

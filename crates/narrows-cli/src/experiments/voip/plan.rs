@@ -57,13 +57,14 @@ pub(super) fn configurations(args: &Voip) -> Vec<Configuration> {
                 ]
                 .map(|(key, strategy)| published_as(TABLE_3, key, strategy, Duration::ZERO)),
             ),
+            // S1 section 5.1: the flag is looked at whenever a timer expires that always runs.
             _ => all.extend(
                 [
                     ("interrupt", "in_place/interrupt/internal"),
-                    ("poll-5ms", "in_place/poll=5ms/internal"),
-                    ("poll-10ms", "in_place/poll=10ms/internal"),
-                    ("poll-15ms", "in_place/poll=15ms/internal"),
-                    ("poll-20ms", "in_place/poll=20ms/internal"),
+                    ("poll-5ms", "in_place/timer=5ms/internal"),
+                    ("poll-10ms", "in_place/timer=10ms/internal"),
+                    ("poll-15ms", "in_place/timer=15ms/internal"),
+                    ("poll-20ms", "in_place/timer=20ms/internal"),
                 ]
                 .map(|(key, strategy)| published_as(TABLE_4, key, Some(strategy), WORK)),
             ),
