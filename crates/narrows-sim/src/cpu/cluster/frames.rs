@@ -8,9 +8,13 @@
 //! | | over the DMA | over the buffer manager |
 //! |---|---|---|
 //! | room | a copy of the pointer | the credit of the port |
-//! | header and payload are sent | a transfer each, then the pointer | an indirect request each |
-//! | the word | a load from the FIFO | a direct request |
-//! | both are received | the same | an indirect request each |
+//! | a header is sent | a transfer, then the pointer | an indirect request |
+//! | a payload is sent | the same | of a channel the same, of messages an address-based request |
+//! | the word is received | a load from the FIFO | a direct request |
+//! | a header is received | a transfer | an indirect request |
+//! | a payload is received | a transfer | of a channel an indirect request |
+//!
+//! What an address-based request sends is where it belongs before the word says that it is there.
 //!
 //! A request to read more than has come would hold up all others of its CPU. So the receiver looks
 //! first whether the whole frame is there.
@@ -20,7 +24,7 @@ use super::kept::Kept;
 use super::{Fault, Kind, Line, Mechanism, Side, Way, shared};
 use crate::cpu::Cpu;
 use crate::time::Cost;
-use narrows::connection::replica::{LONGEST, is_entry};
+use narrows::connection::replica::{LONGEST, channel_of, is_entry};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -33,6 +37,8 @@ pub(super) const BUFFER: u32 = 64;
 pub(super) const SIDE: u32 = 192;
 /// Bytes of a frame's first word.
 pub(super) const FIRST: u32 = 4;
+/// The bit of a frame's first word that says that its payload is where it belongs.
+pub(super) const PLACED: u32 = 1 << 31;
 /// The least that a frame has to have room for.
 const LEAST: u32 = 64;
 
@@ -64,6 +70,8 @@ pub(super) struct Medium {
 
 struct Out {
     line: Line,
+    /// What stands in for the own region at the receiver.
+    seen: Kept,
     passed: Rc<Passed>,
     /// Bytes that there is known to be room for.
     room: u32,
@@ -71,6 +79,16 @@ struct Out {
     gone: u32,
     /// The buffer manager may be at the buffer, or at a payload.
     busy: bool,
+}
+
+/// Bytes that go behind a header.
+#[derive(Clone, Copy)]
+struct Payload {
+    /// Where they are, in the sender's cluster.
+    from: u32,
+    len: u32,
+    /// Where they belong in the receiver's, if they are sent there and not through the FIFO.
+    to: Option<u32>,
 }
 
 /// Bytes in whole words.
@@ -93,6 +111,7 @@ impl Medium {
         mechanism: Mechanism,
         (out, into): (Line, Line),
         passed: [Rc<Passed>; 2],
+        seen: Kept,
     ) -> Option<Medium> {
         let clusters = cpu.chip().clusters.as_ref()?;
         let (calls, mtu) = (mechanism.calls(cpu.chip()), mtu(&clusters.manager)?);
@@ -102,7 +121,7 @@ impl Medium {
             Mechanism::Bmm => clusters.manager.credits * 4,
         };
         let [sends, takes] = passed;
-        let out = Out { line: out, passed: sends, room, gone: 0, busy: false };
+        let out = Out { line: out, seen, passed: sends, room, gone: 0, busy: false };
         let into = In { line: into, passed: takes, gone: 0, frame: None, wanted: 1 };
         Some(Medium { cpu, mechanism, calls, memory, mtu, out, into, fault: None })
     }
@@ -177,24 +196,39 @@ impl Medium {
         Ok(())
     }
 
-    fn send(&mut self, header: &[u8], payload: Option<(u32, u32)>) -> Result<bool, Fault> {
+    /// Has the buffer manager copy bytes of an address in this cluster to where they belong.
+    fn place(&mut self, address: u32, to: u32, bytes: u32) -> Result<(), Fault> {
+        self.settle()?;
         let from = self.out.line.from;
-        let len = payload.map_or(0, |(_, len)| len);
+        self.cpu.ask_manager(from, (Way::Write, Kind::Address), &[address, to, bytes])?;
+        self.out.busy = true;
+        Ok(())
+    }
+
+    fn send(&mut self, header: &[u8], payload: Option<Payload>) -> Result<bool, Fault> {
+        let from = self.out.line.from;
+        let len = payload.map_or(0, |payload| payload.len);
+        let placed = payload.and_then(|payload| payload.to);
         let first = FIRST + whole(header.len() as u32);
-        if !self.has_room(first + whole(len))? {
+        if !self.has_room(first + if placed.is_some() { 0 } else { whole(len) })? {
             return Ok(false);
         }
         if is_entry(header) {
             self.spend(self.calls[0]);
         }
+        let mut word = (header.len() as u32) << 24 | len;
+        if let (Some(payload), Some(to)) = (payload, placed) {
+            self.place(payload.from, to, whole(len))?;
+            word |= PLACED;
+        }
         // The buffer has left for the frame before.
         self.settle()?;
-        let mut bytes = ((header.len() as u32) << 24 | len).to_le_bytes().to_vec();
+        let mut bytes = word.to_le_bytes().to_vec();
         bytes.extend(header);
         self.cpu.store_bytes(self.memory, from.words + BUFFER, &bytes);
         self.put(from.word(BUFFER), first)?;
-        if let Some((address, len)) = payload {
-            self.put(address, whole(len))?;
+        if let (Some(payload), None) = (payload, placed) {
+            self.put(payload.from, whole(len))?;
         }
         self.out.passed.sent.set(self.out.passed.sent.get() + 1);
         if self.mechanism == Mechanism::Dma {
@@ -231,8 +265,15 @@ impl Frames for Medium {
         }
         let payload = match payload {
             Some((buffer, at, len)) if len > 0 => {
-                let (_, address) = buffer.find(at, whole(len as u32)).ok_or(NotSent::TooLong)?;
-                Some((shared(self.out.line.from.cluster, address), len as u32))
+                let Line { from, to, .. } = self.out.line;
+                let find = |region: &Kept, side: Side| {
+                    let (_, address) = region.find(at, whole(len as u32))?;
+                    Some(shared(side.cluster, address))
+                };
+                let places = self.mechanism == Mechanism::Bmm && channel_of(header).is_none();
+                let place = if places { find(&self.out.seen, to) } else { None };
+                let from = find(buffer, from).ok_or(NotSent::TooLong)?;
+                Some(Payload { from, len: len as u32, to: place })
             }
             _ => None,
         };
@@ -279,7 +320,9 @@ impl Frames for Medium {
         }
         let bytes = whole(frame.payload);
         let (_, address) = buffer.find(at, bytes).ok_or(NotThere)?;
-        if let Err(fault) = self.take(shared(self.into.line.to.cluster, address), bytes) {
+        if !frame.placed
+            && let Err(fault) = self.take(shared(self.into.line.to.cluster, address), bytes)
+        {
             self.broken(fault);
             return Err(NotThere);
         }

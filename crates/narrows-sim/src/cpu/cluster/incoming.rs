@@ -1,6 +1,6 @@
 //! Receiving a frame, step by step.
 
-use super::frames::{BUFFER, FIRST, Medium, POINTER, Passed, whole};
+use super::frames::{BUFFER, FIRST, Medium, PLACED, POINTER, Passed, whole};
 use super::{Fault, Kind, Line, Mechanism, Way, shared};
 use narrows::connection::replica::{LONGEST, is_entry};
 use std::rc::Rc;
@@ -26,6 +26,8 @@ pub(super) struct Frame {
     pub header: [u8; LONGEST],
     pub len: u32,
     pub payload: u32,
+    /// The payload does not come through the FIFO.
+    pub placed: bool,
     /// The header is there.
     pub there: bool,
     /// So is the payload, where it belongs.
@@ -52,12 +54,13 @@ impl Medium {
             Mechanism::Bmm => self.cpu.bus_load(to.access((Way::Read, Kind::Direct), true))?,
         };
         let Some(word) = word else { return Ok(None) };
-        let (len, payload) = (word >> 24, word & PAYLOAD);
+        let (len, payload) = ((word & !PLACED) >> 24, word & PAYLOAD);
+        let placed = word & PLACED != 0;
         if len as usize > LONGEST || len + payload > self.mtu {
             return Err(self.cpu.signal(to.cluster, Fault::TooLong));
         }
         let header = [0; LONGEST];
-        Ok(Some(Frame { header, len, payload, there: false, read: payload == 0 }))
+        Ok(Some(Frame { header, len, payload, placed, there: false, read: payload == 0 }))
     }
 
     /// Whether so many bytes have come. If not, the CPU is told when they have.
@@ -112,7 +115,8 @@ impl Medium {
             return Ok(Some(frame));
         }
         let bytes = whole(frame.len);
-        if !self.has_come(bytes + whole(frame.payload))? {
+        let behind = if frame.placed { 0 } else { whole(frame.payload) };
+        if !self.has_come(bytes + behind)? {
             return Ok(None);
         }
         let to = self.into.line.to;

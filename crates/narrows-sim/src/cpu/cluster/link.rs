@@ -136,7 +136,8 @@ impl End {
         replica.arm_for_entries();
         let lines = (carried.lines[side], carried.lines[1 - side]);
         let passed = [side, 1 - side].map(|side| Rc::clone(&carried.passed[side]));
-        let medium = Medium::new(cpu.clone(), carried.mechanism, lines, passed)?;
+        let seen = kept(&carried.seen[side]);
+        let medium = Medium::new(cpu.clone(), carried.mechanism, lines, passed, seen)?;
         let end = End {
             key,
             node,

@@ -48,6 +48,14 @@ pub fn is_entry(header: &[u8]) -> bool {
     header.first() == Some(&ENTRY)
 }
 
+/// Of which channel a frame with this header carries an entry or bytes of a block, if of any: for a
+/// medium that has a way of its own for channels.
+#[must_use]
+pub fn channel_of(header: &[u8]) -> Option<u8> {
+    let [ENTRY | BLOCK, lane, ..] = header else { return None };
+    lane.checked_sub(1)
+}
+
 /// When an end that has nothing to say speaks all the same, and how long it waits for the other to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pulse {

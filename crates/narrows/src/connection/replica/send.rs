@@ -79,7 +79,8 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
         Ok(false)
     }
 
-    /// Sends what is left of a block's bytes. False if there is no room for all.
+    /// Sends what is left of the bytes of a block of the lane whose turn it is. False if there is no
+    /// room for all.
     fn send_block<F: Frames<Buffer = O>>(
         &mut self,
         frames: &mut F,
@@ -90,7 +91,7 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
         let most = (frames.mtu() - BLOCK_HEADER) as u32;
         while self.cut < len {
             let (at, part) = (offset + self.cut, most.min(len - self.cut));
-            let mut header = [BLOCK, 0, 0, 0, 0, 0, 0, 0];
+            let mut header = [BLOCK, self.turn as u8, 0, 0, 0, 0, 0, 0];
             put(&mut header, 4, &at.to_le_bytes());
             if !self.say(frames, now, &mut header, Some((at, part)))? {
                 return Ok(false);
