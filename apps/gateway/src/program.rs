@@ -83,11 +83,9 @@ pub fn open(common: &Common, name: &str) -> Result<narrows_host::Node, Failure> 
         system::pin(core).map_err(Failure::new)?;
     }
     let limits = narrows::endpoint::Limits { flows: 512, ..Default::default() };
-    Options::new(name).domain(&common.domain).limits(limits).node().map_err(|error| {
-        match error {
-            narrows_host::OpenError::Taken(_) => Failure::taken(error),
-            other => Failure::new(other),
-        }
+    Options::new(name).domain(&common.domain).limits(limits).node().map_err(|error| match error {
+        narrows_host::OpenError::Taken(_) => Failure::taken(error),
+        other => Failure::new(other),
     })
 }
 

@@ -47,14 +47,14 @@ pub fn read(text: &str) -> Result<Described, String> {
 }
 
 fn line(session: &Session, media: &Media) -> Result<Option<Line>, String> {
-    let kind = match media.media.to_string().as_str() {
+    let kind = match media.media.as_str() {
         "audio" => Kind::Audio,
         "video" => Kind::Video,
         _ => return Ok(None),
     };
     let known = media.fmt.split_whitespace().filter_map(|format| format.parse().ok());
     let codec = known.filter_map(Codec::of_payload_type).find(|codec| codec.kind() == kind);
-    let plain = matches!(media.proto.to_string().as_str(), "RTP/AVP" | "RTP/AVPF");
+    let plain = matches!(media.proto.as_str(), "RTP/AVP" | "RTP/AVPF");
     let Some(codec) = codec.filter(|_| plain && media.port != 0) else { return Ok(None) };
     let connection = media.connections.first().or(session.connection.as_ref());
     let address = connection.map(|connection| connection.connection_address.clone());
@@ -81,12 +81,7 @@ impl Described {
     #[must_use]
     pub fn rewritten(&self, address: Ipv4Addr, lines: &[Option<(u16, Vec<Codec>)>]) -> String {
         let mut session = self.session.clone();
-        let here = || Connection {
-            nettype: "IN".into(),
-            addrtype: "IP4".into(),
-            connection_address: address.to_string(),
-        };
-        session.connection = Some(here());
+        session.connection = Some(Connection::from_ip_addr(address));
         for (number, media) in session.medias.iter_mut().enumerate() {
             media.connections.clear();
             let Some(Some((port, codecs))) = lines.get(number) else {
@@ -108,17 +103,19 @@ impl Described {
             for codec in codecs {
                 let value =
                     format!("{} {}/{}", codec.payload_type(), codec.name(), codec.clock_rate());
-                media.attributes.push(Attribute::new("rtpmap", &value));
+                media.attributes.push(Attribute::with_value("rtpmap", value));
                 if *codec == Codec::H263 {
                     // Ten pictures a second or fewer: every three of the standard's clock.
                     let value = format!("{} SQCIF=3", codec.payload_type());
-                    media.attributes.push(Attribute::new("fmtp", &value));
+                    media.attributes.push(Attribute::with_value("fmtp", value));
                 }
             }
         }
         // Candidates, keys and feedback are between the two sides and mean nothing to the gateway.
         let of_media = ["ice-", "candidate", "crypto", "fingerprint", "rtcp", "group"];
-        session.attributes.retain(|one| !of_media.iter().any(|word| one.attribute.starts_with(word)));
+        session
+            .attributes
+            .retain(|one| !of_media.iter().any(|word| one.attribute.starts_with(word)));
         let mut text = Vec::new();
         // A vector takes all that is written to it.
         let _ = session.write(&mut text);
@@ -149,7 +146,8 @@ mod tests {
     #[test]
     fn a_rewritten_description_has_this_address_and_what_it_is_to_have_and_no_more() {
         let described = read(PHONE).unwrap();
-        let to = [Some((20_000, vec![Codec::Pcmu, Codec::Pcma])), Some((20_002, vec![Codec::H263]))];
+        let to =
+            [Some((20_000, vec![Codec::Pcmu, Codec::Pcma])), Some((20_002, vec![Codec::H263]))];
         let text = described.rewritten(Ipv4Addr::new(127, 0, 0, 2), &to);
         let again = read(&text).unwrap();
         assert_eq!(again.lines[0].unwrap().remote, "127.0.0.2:20000".parse().unwrap());
@@ -167,9 +165,13 @@ mod tests {
         let nowhere = PHONE.replace("c=IN IP4 127.0.0.1\r\n", "");
         let many = format!("{PHONE}{}", "m=audio 9 RTP/AVP 0\r\n".repeat(20));
         let long = format!("{PHONE}{}", "a=x\r\n".repeat(9000));
-        for (text, word) in
-            [("", "cannot be read"), (&six, "IPv4"), (&nowhere, "c="), (&many, "8"), (&long, "bytes")]
-        {
+        for (text, word) in [
+            ("", "cannot be read"),
+            (&six, "IPv4"),
+            (&nowhere, "c="),
+            (&many, "8"),
+            (&long, "bytes"),
+        ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(word), "{error}");
         }

@@ -26,8 +26,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = program::asked_to_end()?;
     let mut node = program::open(&arguments.common, &arguments.node)?;
     program::ready()?;
-    let statistics =
-        dsp::serve(&mut node, arguments.speed, &stop, &log).map_err(Failure::new)?;
+    let statistics = dsp::serve(&mut node, arguments.speed, &stop, &log).map_err(Failure::new)?;
     program::write(arguments.common.statistics.as_deref(), &statistics)
 }
 
