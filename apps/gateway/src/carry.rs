@@ -2,6 +2,7 @@
 //! comes back.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
@@ -56,6 +57,7 @@ pub struct Left {
 pub struct Carrier {
     tasks: SyncSender<Task>,
     bell: Arc<Bell>,
+    linked: Arc<AtomicBool>,
 }
 
 impl Carrier {
@@ -74,8 +76,10 @@ impl Carrier {
         node.platform().listen(&bell).map_err(said)?;
         let (tasks, received) = mpsc::sync_channel(TASKS);
         let thread = std::thread::Builder::new().name("link".into());
-        let thread = thread.spawn(move || run(node, dsp, choices, log, &received));
-        Ok((Carrier { tasks, bell }, thread.map_err(said)?))
+        let linked = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&linked);
+        let thread = thread.spawn(move || run(node, dsp, choices, log, &received, &told));
+        Ok((Carrier { tasks, bell, linked }, thread.map_err(said)?))
     }
 
     fn post(&self, task: Task) {
@@ -89,6 +93,13 @@ impl Carrier {
         let (reply, answer) = mpsc::channel();
         self.post(task(reply));
         answer.recv().ok()
+    }
+
+    /// Whether the DSP has been found, and measured if that is needed. Relaxed: nothing else is told
+    /// by it.
+    #[must_use]
+    pub fn is_linked(&self) -> bool {
+        self.linked.load(Ordering::Relaxed)
     }
 
     /// Whether there is room for a direction, which is kept for it.
@@ -135,7 +146,14 @@ fn internal() -> u32 {
     inside.map(|class| 2 * class.size * u32::from(class.count)).sum()
 }
 
-fn run(node: Node, dsp: Name, choices: Choices, log: fn(&str), tasks: &Receiver<Task>) -> Left {
+fn run(
+    node: Node,
+    dsp: Name,
+    choices: Choices,
+    log: fn(&str),
+    tasks: &Receiver<Task>,
+    linked: &AtomicBool,
+) -> Left {
     let ways = tuner::ways();
     let mut room = tuner::Room::new(&ways);
     let deadlines = choices.deadlines;
@@ -174,6 +192,7 @@ fn run(node: Node, dsp: Name, choices: Choices, log: fn(&str), tasks: &Receiver<
             link.task(task);
         }
         link.turn();
+        linked.store(link.link.is_some(), Ordering::Relaxed);
     }
 }
 

@@ -47,6 +47,9 @@ struct Arguments {
     deadline_video: Duration,
 }
 
+/// How long the DSP is waited for before others are told that they can come.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Policy {
     Static,
@@ -104,6 +107,10 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (carrier, thread) = Carrier::start(node, dsp, choices, log).map_err(Failure::new)?;
     let mut control = Control::new(socket, address, carrier.clone(), log)
         .map_err(|error| Failure::new(format!("the control socket cannot be used: {error}")))?;
+    // Without a DSP it is of use as well, so it does not wait for long.
+    while !carrier.is_linked() && began.elapsed() < PATIENCE && !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
     program::ready()?;
     let mut result = Ok(());
     while !stop.load(Ordering::Relaxed) && result.is_ok() {

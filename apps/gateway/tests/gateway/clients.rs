@@ -1,0 +1,81 @@
+//! Clients that are not ours: GStreamer for sound, ffmpeg for pictures.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::machine::Machine;
+use crate::rtp::{Receiver, longest_hole};
+
+/// Ends with its test.
+struct Client(Child);
+
+impl Client {
+    fn start(program: &str, arguments: &str) -> Client {
+        let child = Command::new(program)
+            .args(arguments.split(' '))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Client(child.unwrap_or_else(|error| panic!("{program}: {error}: run ci/setup gateway")))
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn sound_of_gstreamer_and_pictures_of_ffmpeg_go_through_at_once() {
+    let mut machine = Machine::start(&[], &[]);
+    let heard = Receiver::new();
+    let sound = machine.call("sound", "audio", 0, 8, heard.port);
+    // Whatever is free now: ffmpeg opens it by its number.
+    let seen = Receiver::new().port;
+    let pictures = machine.call("pictures", "video", 34, 34, seen);
+
+    let directory = tempfile::tempdir().unwrap();
+    let described = directory.path().join("pictures.sdp");
+    std::fs::write(&described, crate::machine::sdp("video", seen, 34, "recvonly")).unwrap();
+    let shown = directory.path().join("shown.yuv");
+    let receiver = format!(
+        "-v error -protocol_whitelist file,rtp,udp -i {} -frames:v 15 -f rawvideo {}",
+        described.display(),
+        shown.display()
+    );
+    let mut receiver = Client::start("ffmpeg", &receiver);
+    let speaker = format!(
+        "-q audiotestsrc is-live=true samplesperbuffer=160 ! audio/x-raw,rate=8000,channels=1 ! \
+         mulawenc ! rtppcmupay ! udpsink host=127.0.0.1 port={sound}"
+    );
+    let camera = format!(
+        "-v error -re -f lavfi -i testsrc=size=128x96:rate=10 -c:v h263 -b:v 64k -g 10 -ps 1 \
+         -f rtp -rtpflags rfc2190 -payload_type 34 rtp://127.0.0.1:{pictures}"
+    );
+    let speaker = Client::start("gst-launch-1.0", &speaker);
+    let camera = Client::start("ffmpeg", &camera);
+
+    let until = Instant::now() + Duration::from_secs(20);
+    while receiver.0.try_wait().unwrap().is_none() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(receiver.0.wait().unwrap().success(), "15 pictures come in time");
+    drop((speaker, camera));
+
+    let bytes = std::fs::read(&shown).unwrap();
+    assert_eq!(bytes.len(), 15 * 128 * 96 * 3 / 2, "pictures of the size that was sent");
+    // The test picture has bars of all brightnesses; a decoder that lost its way shows grey.
+    let last = &bytes[14 * 128 * 96 * 3 / 2..][..128 * 96];
+    let (least, most) = (last.iter().min().unwrap(), last.iter().max().unwrap());
+    assert!(*least < 60 && *most > 180, "from {least} to {most}");
+    let packets = heard.all();
+    assert!(packets.len() > 20);
+    assert_eq!(longest_hole(&packets), 0);
+    let ended = machine.end();
+    assert_eq!(ended.of("sound", "frames"), ended.served(0));
+    assert_eq!(ended.of("pictures", "frames"), ended.served(1));
+    assert_eq!(ended.of("pictures", "failed"), 0);
+}
