@@ -277,8 +277,10 @@ impl Media {
                 // Thrown away when thousands wait: counted as received and not as a frame.
                 let _ = carrier.frame(id, frame);
             };
-            let made = Direction::start(plan, tools.log, take)?;
-            tools.carrier.begin(id, *codecs, made.output.clone());
+            let mut made = Direction::start(plan, tools.log, take)?;
+            if let Some(output) = made.output() {
+                tools.carrier.begin(id, *codecs, output);
+            }
             *direction = Some(made);
         }
         Ok(())

@@ -208,7 +208,7 @@ impl Lane {
         let done = own.run(&self.header, &frame.bytes, &mut coded);
         if done.is_ok() && !coded.is_empty() {
             self.figures.own += 1;
-            if let Some(output) = &self.output {
+            if let Some(output) = &mut self.output {
                 output.send(&coded, frame.time);
             }
         }
@@ -312,7 +312,7 @@ impl Lane {
                 continue;
             };
             told.work.push(work);
-            if let Some(output) = self.output.as_ref().filter(|_| !frame.given_up)
+            if let Some(output) = self.output.as_mut().filter(|_| !frame.given_up)
                 && !coded.is_empty()
             {
                 output.send(coded, frame.time);
@@ -373,15 +373,23 @@ impl Lane {
     fn give_up(&mut self, now: Instant, own: &mut Transcoder, told: &mut Told) {
         let patience = self.patience();
         let late = |frame: &Waiting| now.saturating_duration_since(frame.due) >= patience;
+        let mut behind = self.is_behind();
         for at in 0..self.under_way.len() {
-            let Some(frame) = self.under_way.get_mut(at).filter(|one| !one.given_up && late(one))
-            else {
+            // Behind one that is given up the others are too, so that they stay in order.
+            let Some(frame) = self.under_way.get_mut(at) else { continue };
+            let is_late = late(frame);
+            if frame.given_up || !(is_late || behind) {
                 continue;
-            };
+            }
+            behind = true;
             frame.given_up = true;
             let frame = Waiting { bytes: std::mem::take(&mut frame.bytes), ..*frame };
-            told.missed = told.missed.max(Some(now.saturating_duration_since(frame.due)));
-            self.figures.late += 1;
+            if is_late {
+                told.missed = told.missed.max(Some(now.saturating_duration_since(frame.due)));
+                self.figures.late += 1;
+            } else {
+                self.figures.dropped += 1;
+            }
             self.code(&frame, own);
         }
         while self.waiting.front().is_some_and(|frame| late(frame) || self.is_behind()) {

@@ -25,6 +25,9 @@ const BUFFER: u32 = 60;
 const SILENT: Duration = Duration::from_secs(1);
 /// What is concealed at most at once: what is longer is a break, and noise in its place no help.
 const CONCEALED: gst::ClockTime = gst::ClockTime::from_mseconds(200);
+/// By how much a frame of sound may come later than the one before ends, so that they are one
+/// stream.
+const BREAK: gst::ClockTime = gst::ClockTime::from_mseconds(40);
 /// Ports of media. Even ones, as the next is RTCP's, which the gateway does not speak.
 const FIRST_PORT: u16 = 20_000;
 const PORTS: u16 = 5_000;
@@ -93,18 +96,31 @@ pub struct Frame {
 }
 
 /// Where coded frames go.
-#[derive(Clone)]
-pub struct Output(AppSrc);
+pub struct Output {
+    source: AppSrc,
+    to: Codec,
+    /// When the frame behind the latest one begins.
+    next: Option<gst::ClockTime>,
+}
 
 impl Output {
     /// Sends a frame, with the time that it came with.
-    pub fn send(&self, frame: &[u8], time: Option<gst::ClockTime>) {
+    pub fn send(&mut self, frame: &[u8], time: Option<gst::ClockTime>) {
         let mut buffer = gst::Buffer::from_slice(frame.to_vec());
         if let Some(buffer) = buffer.get_mut() {
             buffer.set_pts(time);
+            // Sound is stamped by counting samples: a break has to be said.
+            if self.next.zip(time).is_none_or(|(next, time)| time > next + BREAK) {
+                buffer.set_flags(gst::BufferFlags::DISCONT);
+            }
         }
+        let took = match self.to.kind() {
+            Kind::Audio => gst::ClockTime::from_useconds(125 * frame.len() as u64),
+            Kind::Video => gst::ClockTime::ZERO,
+        };
+        self.next = time.map(|time| time + took);
         // It refuses when the session is over.
-        let _ = self.0.push_buffer(buffer);
+        let _ = self.source.push_buffer(buffer);
     }
 }
 
@@ -124,7 +140,7 @@ pub struct Direction {
     pipeline: gst::Pipeline,
     jitter: gst::Element,
     out: gst::Element,
-    pub output: Output,
+    output: Option<Output>,
     pub counters: Arc<Counters>,
 }
 
@@ -192,9 +208,15 @@ impl Direction {
                 gst::BusSyncReply::Drop
             });
         }
-        let made = Direction { pipeline, jitter, out, output: Output(source), counters };
+        let output = Some(Output { source, to: plan.to, next: None });
+        let made = Direction { pipeline, jitter, out, output, counters };
         made.pipeline.set_state(gst::State::Playing).map_err(|error| wrong(&error))?;
         Ok(made)
+    }
+
+    /// Where its coded frames go: for the thread that codes them, once.
+    pub fn output(&mut self) -> Option<Output> {
+        self.output.take()
     }
 
     /// Sends to another address from now on.
@@ -234,7 +256,7 @@ fn described(plan: &Plan) -> String {
     format!(
         "udpsrc name=in close-socket=false auto-multicast=false \
          caps=application/x-rtp,media={},clock-rate={},encoding-name={},payload={} \
-         ! rtpjitterbuffer name=jitter latency={BUFFER} do-lost=true drop-on-latency=true \
+         ! rtpjitterbuffer name=jitter latency={BUFFER} do-lost=true \
          max-dropout-time=1000 max-misorder-time=500 \
          ! {depay} name=depay {decoded} \
          ! appsink name=frames sync=true enable-last-sample=false max-buffers=64 drop=true \

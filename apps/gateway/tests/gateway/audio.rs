@@ -125,6 +125,24 @@ fn a_jump_of_time_stamps_and_sequence_is_a_new_beginning() {
 }
 
 #[test]
+fn a_sender_that_pauses_is_followed_and_its_pause_kept() {
+    let mut machine = Machine::start(&[], &[]);
+    let (mut sender, receiver) = call(&mut machine, "pause");
+    sender.send(10);
+    for _ in 0..25 {
+        let sequence = sender.sequence;
+        sender.step();
+        sender.sequence = sequence;
+    }
+    sender.send(10);
+    let packets = receiver.all();
+    assert_eq!(packets.len(), 20);
+    let hole = longest_hole(&packets);
+    assert!((20..=30).contains(&hole), "25 frames of silence are {hole}");
+    assert_eq!(machine.end().of("pause", "concealed"), 0);
+}
+
+#[test]
 fn a_codec_that_was_not_agreed_is_ignored_and_said_once() {
     let mut machine = Machine::start(&[], &[]);
     let (mut sender, receiver) = call(&mut machine, "wrong");

@@ -117,7 +117,7 @@ impl Machine {
             })
             .unwrap();
         let proxy = UdpSocket::bind("127.0.0.1:0").unwrap();
-        proxy.set_read_timeout(Some(SOON)).unwrap();
+        proxy.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
         Machine { dsp, gateway, port, directory, proxy, asked: 0 }
     }
 
@@ -143,11 +143,17 @@ impl Machine {
             text += &format!("{}:{key}{}:{value}", key.len(), value.len());
         }
         text.push('e');
-        self.throw(text.as_bytes());
         let cookie = format!("{}_7 ", self.asked);
         let mut answer = vec![0; 65_536];
+        let until = Instant::now() + SOON;
+        self.throw(text.as_bytes());
         loop {
-            let length = self.proxy.recv(&mut answer).expect("an answer in time");
+            assert!(Instant::now() < until, "no answer to {text}");
+            let Ok(length) = self.proxy.recv(&mut answer) else {
+                // As a proxy does: the socket may have been full.
+                self.throw(text.as_bytes());
+                continue;
+            };
             // Others are to what was thrown.
             let text = String::from_utf8_lossy(&answer[..length]).into_owned();
             if let Some(rest) = text.strip_prefix(&cookie) {
