@@ -26,8 +26,8 @@ const SILENT: Duration = Duration::from_secs(1);
 /// What is concealed at most at once: what is longer is a break, and noise in its place no help.
 const CONCEALED: gst::ClockTime = gst::ClockTime::from_mseconds(200);
 /// By how much a frame of sound may come later than the one before ends, so that they are one
-/// stream.
-const BREAK: gst::ClockTime = gst::ClockTime::from_mseconds(40);
+/// stream: a network that held packets up for a while leaves no break.
+const BREAK: gst::ClockTime = CONCEALED;
 /// Ports of media. Even ones, as the next is RTCP's, which the gateway does not speak.
 const FIRST_PORT: u16 = 20_000;
 const PORTS: u16 = 5_000;

@@ -14,6 +14,8 @@ pub struct Sender {
     pub sequence: u16,
     pub time: u32,
     pub payload_type: u8,
+    /// Of the frame that is sent next.
+    pub number: u32,
     next: Instant,
 }
 
@@ -21,7 +23,7 @@ impl Sender {
     pub fn new(to: u16, payload_type: u8) -> Sender {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let (sequence, time) = (65_500, u32::MAX - 8000);
-        Sender { socket, to, sequence, time, payload_type, next: Instant::now() }
+        Sender { socket, to, sequence, time, payload_type, number: 0, next: Instant::now() }
     }
 
     pub fn packet(&self) -> Vec<u8> {
@@ -29,8 +31,10 @@ impl Sender {
         packet.extend(self.sequence.to_be_bytes());
         packet.extend(self.time.to_be_bytes());
         packet.extend([0, 0, 0, 77]);
-        // A tone, coded so that a listener would hear one in either law.
-        packet.extend((0..FRAME).map(|sample| if sample % 16 < 8 { 0x10 } else { 0x90 }));
+        // A tone, as µ-law has it, then its number in three digits of base 16, as sounds that are
+        // loud, which both laws tell apart. What follows a lost frame is blended at its beginning.
+        packet.extend((3..FRAME).map(|sample| if sample % 16 < 8 { 0x10 } else { 0x90 }));
+        packet.extend([8, 4, 0].map(|shift| 0x80 + 4 * (self.number >> shift & 15) as u8));
         packet
     }
 
@@ -38,6 +42,7 @@ impl Sender {
     pub fn step(&mut self) {
         self.sequence = self.sequence.wrapping_add(1);
         self.time = self.time.wrapping_add(FRAME);
+        self.number += 1;
         self.next += EVERY;
         std::thread::sleep(self.next.saturating_duration_since(Instant::now()));
     }
@@ -93,11 +98,21 @@ impl Receiver {
     }
 }
 
-/// The longest hole of a stream, in frames, as its time stamps have it; the stream itself has no
-/// packet twice and none out of its order.
+/// Numbers of the frames that came in A-law. The stream has no packet twice and none out of order.
+pub fn numbers(packets: &[Packet]) -> Vec<u32> {
+    for pair in packets.windows(2) {
+        assert_eq!(pair[1].sequence, pair[0].sequence.wrapping_add(1), "in order, none missing");
+    }
+    // Loud sounds have the same code in both laws but for a step and for which bits are inverted.
+    let digit = |byte: u8| (u32::from(0x7f - ((byte ^ 0xd5) & 0x7f)) + 2) / 4;
+    let number =
+        |packet: &Packet| packet.payload[157..].iter().fold(0, |n, byte| 16 * n + digit(*byte));
+    packets.iter().map(number).collect()
+}
+
+/// The longest hole of a stream, in frames, as its time stamps have it.
 pub fn longest_hole(packets: &[Packet]) -> u32 {
     let holes = packets.windows(2).map(|pair| {
-        assert_eq!(pair[1].sequence, pair[0].sequence.wrapping_add(1), "in order, none missing");
         let step = pair[1].time.wrapping_sub(pair[0].time);
         assert!(step < 1 << 31, "time goes on");
         (step / FRAME).saturating_sub(1)
