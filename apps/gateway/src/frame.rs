@@ -113,12 +113,14 @@ pub struct Header {
 }
 
 impl Header {
-    /// Writes a request with this frame.
-    pub fn write(&self, frame: &[u8], request: &mut Vec<u8>) {
-        request.clear();
-        request.extend(self.session.to_le_bytes());
-        request.extend([self.from.payload_type(), self.to.payload_type(), 0, 0]);
-        request.extend(frame);
+    /// What stands before the frame in a request.
+    #[must_use]
+    pub fn bytes(&self) -> [u8; REQUEST] {
+        let mut bytes = [0; REQUEST];
+        let (session, rest) = bytes.split_at_mut(8);
+        session.copy_from_slice(&self.session.to_le_bytes());
+        rest.copy_from_slice(&[self.from.payload_type(), self.to.payload_type(), 0, 0]);
+        bytes
     }
 
     /// The header of a request and its frame; none for what no gateway sends.
@@ -146,8 +148,7 @@ mod tests {
     #[test]
     fn a_request_is_read_as_it_was_written_and_others_are_not() {
         let header = Header { session: 7 << 40, from: Codec::Pcmu, to: Codec::Pcma };
-        let mut request = Vec::new();
-        header.write(b"frame", &mut request);
+        let mut request = [header.bytes().as_slice(), b"frame"].concat();
         assert_eq!(Header::read(&request), Some((header, b"frame".as_slice())));
         for cut in 0..REQUEST {
             assert_eq!(Header::read(&request[..cut]), None, "{cut} bytes");

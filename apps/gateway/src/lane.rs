@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use gstreamer::ClockTime;
-use hdrhistogram::Histogram;
 use narrows::endpoint::{CallError, FlowId, Payload, SendError};
 use narrows::link::LinkId;
 use narrows::strategy::{Notification, Strategy, Transfer};
 use narrows_host::Node;
 use narrows_tune::control::Handle;
 
+use crate::figures::Figures;
 use crate::frame::{Header, Kind, LONGEST, REQUEST, RESPONSE, response};
 use crate::media::{Frame, Output};
 use crate::transcode::Transcoder;
@@ -23,40 +23,6 @@ const MOST: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long after one attempt to open a flow the next follows.
 const AGAIN: Duration = Duration::from_millis(100);
-
-/// What was counted of a direction.
-#[derive(Clone, Debug)]
-pub struct Figures {
-    pub frames: u64,
-    pub late: u64,
-    /// Not carried by the DSP.
-    pub dropped: u64,
-    /// Of those, coded by the gateway itself.
-    pub own: u64,
-    /// Frames that the DSP could not use.
-    pub failed: u64,
-    /// From when a frame was due until its answer came, in microseconds.
-    pub answers: Histogram<u64>,
-    pub first: Option<Instant>,
-    pub last: Option<Instant>,
-}
-
-impl Figures {
-    fn new() -> Figures {
-        Figures {
-            frames: 0,
-            late: 0,
-            dropped: 0,
-            own: 0,
-            failed: 0,
-            // Up to an hour, to a hundredth: such bounds are always accepted.
-            answers: Histogram::new_with_bounds(1, 3_600_000_000, 2)
-                .unwrap_or_else(|_| Histogram::new(2).expect("two digits are within limits")),
-            first: None,
-            last: None,
-        }
-    }
-}
 
 /// A frame that waits, or is with the DSP.
 struct Waiting {
@@ -323,8 +289,7 @@ impl Lane {
     fn start(&mut self, node: &mut Node, flow: FlowId, own: &mut Transcoder) {
         while !self.is_behind() {
             let Some(frame) = self.waiting.pop_front() else { return };
-            self.header.write(&frame.bytes, &mut self.request);
-            match self.send(node, flow) {
+            match self.send(node, flow, &frame.bytes) {
                 Ok(()) => self.under_way.push_back(frame),
                 Err(SendError::TooLong { .. } | SendError::NotReserved) => {
                     self.figures.dropped += 1;
@@ -339,15 +304,23 @@ impl Lane {
         }
     }
 
-    /// Starts the call whose request has been written.
-    fn send(&self, node: &mut Node, flow: FlowId) -> Result<(), SendError> {
+    /// Starts the call of a frame: its request is made in memory that the DSP sees, or made here and
+    /// copied there.
+    fn send(&mut self, node: &mut Node, flow: FlowId, frame: &[u8]) -> Result<(), SendError> {
+        let header = self.header.bytes();
         if !matches!(self.strategy.transfer, Transfer::SingleCopy | Transfer::InPlace) {
+            self.request.clear();
+            self.request.extend(header);
+            self.request.extend(frame);
             return node.flow(flow).start(self.request.as_slice()).map(|_| ());
         }
-        let mut block = node.flow(flow).reserve(self.request.len())?;
-        let made = node.write(&mut block, 0, &self.request).map_err(|_| SendError::NotReserved);
-        let sent =
-            made.and_then(|()| node.flow(flow).start(Payload::Reserved(&mut block)).map(|_| ()));
+        let mut block = node.flow(flow).reserve(REQUEST + frame.len())?;
+        let written = node.write(&mut block, 0, &header);
+        let written = written.and_then(|()| node.write(&mut block, REQUEST, frame));
+        let sent = match written {
+            Ok(()) => node.flow(flow).start(Payload::Reserved(&mut block)).map(|_| ()),
+            Err(_) => Err(SendError::NotReserved),
+        };
         if sent.is_err() {
             node.cancel(block);
         }
@@ -358,9 +331,7 @@ impl Lane {
     fn close(&mut self, node: &mut Node, flow: FlowId, now: Instant) {
         let Some(told) = self.over else { return };
         if !told {
-            self.header.write(&[], &mut self.request);
-            debug_assert_eq!(self.request.len(), REQUEST);
-            if self.send(node, flow).is_ok() {
+            if self.send(node, flow, &[]).is_ok() {
                 let frame = Waiting { bytes: Vec::new(), time: None, due: now, given_up: true };
                 self.under_way.push_back(frame);
                 self.over = Some(true);

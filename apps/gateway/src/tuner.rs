@@ -21,7 +21,9 @@ const MOST: usize = 128;
 const CALLS: u32 = 16;
 /// What every flow begins with.
 const SAFE: &str = "copy_batched/interrupt/external";
-/// The other ways that are tried: memory, and how often an answer is looked for.
+/// The other ways that are tried: whether a frame is copied once or twice, memory, and how often an
+/// answer is looked for.
+const TRANSFERS: [&str; 2] = ["copy_batched", "single_copy"];
 const PLACES: [&str; 2] = ["external", "internal"];
 const LOOKS: [&[&str]; 2] =
     [&["poll=5ms", "poll=10ms", "poll=20ms"], &["poll=20ms", "poll=50ms", "poll=100ms"]];
@@ -70,9 +72,9 @@ pub fn allowed(by: &Strategy) -> Result<(), String> {
 /// Strategies by kind, the safe one first.
 pub fn ways() -> [Vec<Strategy>; 2] {
     LOOKS.map(|looks| {
-        let told = looks.iter().chain(["interrupt"].iter());
-        let texts =
-            told.flat_map(|told| PLACES.map(|place| format!("copy_batched/{told}/{place}")));
+        let told = ["interrupt"].iter().chain(looks);
+        let places = told.flat_map(|told| PLACES.map(|place| format!("{told}/{place}")));
+        let texts = places.flat_map(|rest| TRANSFERS.map(|transfer| format!("{transfer}/{rest}")));
         let mut ways: Vec<Strategy> = Vec::new();
         for way in [SAFE.to_owned()].into_iter().chain(texts).flat_map(|text| text.parse().ok()) {
             if !ways.contains(&way) {

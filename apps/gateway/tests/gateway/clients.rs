@@ -79,3 +79,25 @@ fn sound_of_gstreamer_and_pictures_of_ffmpeg_go_through_at_once() {
     assert_eq!(ended.of("pictures", "frames"), ended.served(1));
     assert_eq!(ended.of("pictures", "failed"), 0);
 }
+
+#[test]
+#[ignore = "needs what ci/setup telephone installs"]
+fn two_telephones_talk_through_kamailio_and_the_gateway() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/sip/call");
+    let built = std::path::Path::new(env!("CARGO_BIN_EXE_narrows-gateway")).parent().unwrap();
+    let done = Command::new(script).arg("5").env("GATEWAY_DIR", built).output().unwrap();
+    let (out, errors) =
+        (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{out}{errors}");
+    for (from, to) in [("PCMU", "PCMA"), ("PCMA", "PCMU")] {
+        let row = format!("\"from\": \"{from}\",\n      \"to\": \"{to}\"");
+        assert_eq!(out.matches(&row).count(), 1, "{out}");
+    }
+    assert_eq!(out.matches("\"dropped\": 0").count(), 2, "{out}");
+    for name in ["caller", "answerer"] {
+        let (_, heard) = out.split_once(&format!("{name} heard ")).expect("it heard something");
+        let (seconds, rest) = heard.split_once(" s, at ").unwrap();
+        let loud: f64 = rest.split(' ').next().unwrap().parse().unwrap();
+        assert!(seconds.parse::<f64>().unwrap() > 3.0 && loud > -40.0, "{name} heard {heard}");
+    }
+}

@@ -137,3 +137,48 @@ fn calls_that_come_and_go_leave_nothing_at_the_dsp_or_here() {
     assert!(after.0 <= before.0 + 2 && after.1 <= before.1 + 2, "{before:?} became {after:?}");
     machine.end();
 }
+
+#[test]
+fn requests_in_any_order_with_any_sides_and_media_leave_a_gateway_that_works() {
+    let mut machine = Machine::start(&[], &[]);
+    let mut random = fastrand::Rng::with_seed(13);
+    let receiver = Receiver::new();
+    let descriptions: Vec<String> = [
+        ("audio", 0, "sendrecv"),
+        ("audio", 8, "sendonly"),
+        ("audio", 8, "recvonly"),
+        ("audio", 0, "inactive"),
+        ("audio", 96, "sendrecv"),
+        ("video", 34, "sendrecv"),
+    ]
+    .map(|(kind, payload_type, way)| sdp(kind, receiver.port, payload_type, way))
+    .into_iter()
+    .collect();
+    let two = format!("{}m=video 9 RTP/AVP 34\r\n", descriptions[0]);
+    for _ in 0..250 {
+        let command = ["offer", "offer", "answer", "answer", "query", "delete"][random.usize(..6)];
+        let call = ["a", "b", ""][random.usize(..3)];
+        let mut tag = || ["x", "y", "z"][random.usize(..3)];
+        let (from, to) = (tag(), tag());
+        let text = match random.usize(..8) {
+            7 => &two,
+            number => &descriptions[number % 6],
+        };
+        let answer = machine.ask(&[
+            ("command", command),
+            ("call-id", call),
+            ("from-tag", from),
+            ("to-tag", to),
+            ("sdp", text),
+        ]);
+        assert!(answer.contains("6:result2:ok") || answer.contains("12:error-reason"), "{answer}");
+    }
+    for call in ["a", "b", ""] {
+        machine.ask(&[("command", "delete"), ("call-id", call)]);
+    }
+    let port = machine.call("after", "audio", 0, 8, receiver.port);
+    receiver.all();
+    Sender::new(port, 0).send(20);
+    assert_eq!(receiver.all().len(), 20);
+    assert_eq!(machine.end().of("after", "frames"), 20);
+}
