@@ -82,8 +82,8 @@ impl Carrier {
         answer.recv().ok()
     }
 
-    /// Whether the DSP has been found, and measured if that is needed. Relaxed: nothing else is told
-    /// by it.
+    /// Whether the DSP has been found, and measured if that is needed. Relaxed: it tells nothing
+    /// else.
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.linked.load(Ordering::Relaxed)

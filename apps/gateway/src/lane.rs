@@ -304,7 +304,7 @@ impl Lane {
         }
     }
 
-    /// Starts the call of a frame: its request is made in memory that the DSP sees, or made here and
+    /// Starts the call of a frame: its request is made where the DSP sees it, or made here and
     /// copied there.
     fn send(&mut self, node: &mut Node, flow: FlowId, frame: &[u8]) -> Result<(), SendError> {
         let header = self.header.bytes();

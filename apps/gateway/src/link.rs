@@ -31,7 +31,7 @@ fn internal() -> u32 {
     let layout = Layout::standard(Host::LINE).ok();
     let classes = layout.as_ref().map(Layout::classes).unwrap_or_default();
     let inside = classes.iter().filter(|class| class.placement == Placement::Internal);
-    inside.map(|class| 2 * class.size * u32::from(class.count)).sum()
+    inside.map(|class| 2 * class.size * class.count).sum()
 }
 
 pub(crate) fn run(

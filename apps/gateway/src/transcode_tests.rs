@@ -9,7 +9,7 @@ fn header(from: Codec, to: Codec) -> Header {
 /// By the published formulas and not by tables of libavcodec.
 fn linear_of_mulaw(byte: u8) -> i32 {
     let byte = !byte;
-    let magnitude = ((i32::from(byte & 15) << 3) + 0x84 << ((byte >> 4) & 7)) - 0x84;
+    let magnitude = (((i32::from(byte & 15) << 3) + 0x84) << ((byte >> 4) & 7)) - 0x84;
     if byte & 0x80 != 0 { -magnitude } else { magnitude }
 }
 

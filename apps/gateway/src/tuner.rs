@@ -201,8 +201,8 @@ impl<'a, 's> Tuner<'a, 's> {
         self.decide(Cause::Learnt, now);
     }
 
-    /// A direction as the model knows it: frames of the source's gateway, S1 section 5.2, with the
-    /// codec at both ends coded, so that the larger of a picture and its worst case counts.
+    /// A direction as the model knows it: the pace is that of the source's gateway (S1 section 5.2).
+    /// A picture that needs no other has about 2 KiB, and memory has to be there for those.
     fn flow(&self, kind: Kind) -> Flow {
         let (period, bytes) = match kind {
             Kind::Audio => (Duration::from_millis(20), 160),

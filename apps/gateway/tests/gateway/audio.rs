@@ -66,14 +66,13 @@ fn lost_packets_are_concealed_and_others_come_in_order_and_once() {
     assert_eq!(ended.of("lossy", "concealed"), 5);
     // Each of five doubles was received, and five that were not were made up.
     assert_eq!(packets.len() as u64, ended.of("lossy", "received"));
-    let mut place = 0;
-    for (number, packet) in numbers(&packets).into_iter().zip(&packets) {
+    let places = (0..).zip(numbers(&packets)).zip(&packets);
+    for ((place, number), packet) in places {
         // Of every seventeen frames the eighth was lost. What is made up has no number, and sounds.
         match place % 17 {
             7 => assert!(packet.payload.iter().any(|byte| byte ^ 0xd5 > 8), "silence at {place}"),
             _ => assert_eq!(number, place),
         }
-        place += 1;
     }
 }
 

@@ -81,6 +81,33 @@ fn sound_of_gstreamer_and_pictures_of_ffmpeg_go_through_at_once() {
 }
 
 #[test]
+fn pictures_go_on_when_the_dsp_is_killed_and_when_it_is_back() {
+    let mut machine = Machine::start(&[], &[]);
+    let seen = Receiver::new();
+    let port = machine.call("pictures", "video", 34, 34, seen.port);
+    let camera = format!(
+        "-v error -re -f lavfi -i testsrc=size=128x96:rate=10 -c:v h263 -b:v 64k -g 5 -ps 1 \
+         -f rtp -rtpflags rfc2190 -payload_type 34 rtp://127.0.0.1:{port}"
+    );
+    let camera = Client::start("ffmpeg", &camera);
+    seen.first();
+    std::thread::sleep(Duration::from_millis(700));
+    machine.dsp.signal("KILL");
+    machine.dsp.wait();
+    std::thread::sleep(Duration::from_millis(700));
+    machine.restart_dsp();
+    std::thread::sleep(Duration::from_millis(700));
+    drop(camera);
+    let packets = seen.all();
+    let ended = machine.end();
+    let (frames, own) = (ended.of("pictures", "frames"), ended.of("pictures", "own"));
+    assert!(own > 0 && ended.served(1) > 0, "{own} coded here, {} later", ended.served(1));
+    assert_eq!(ended.of("pictures", "failed"), 0);
+    // Each picture is one packet at least.
+    assert!(packets.len() as u64 + 1 >= frames, "{} packets of {frames} frames", packets.len());
+}
+
+#[test]
 #[ignore = "needs what ci/setup telephone installs"]
 fn two_telephones_talk_through_kamailio_and_the_gateway() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/sip/call");

@@ -80,8 +80,8 @@ fn a_slow_dsp_takes_as_much_longer_as_it_is_slower() {
 fn with_auto_what_is_chosen_is_written_down_and_what_does_not_fit_is_refused() {
     // So slow that few directions fit.
     let mut machine = Machine::start(&["--speed", "1"], &["--strategy", "auto"]);
-    let mut streams = vec![call(&mut machine, "first")];
-    streams[0].0.send(40);
+    let (mut sender, _receiver) = call(&mut machine, "first");
+    sender.send(40);
     let mut refused = None;
     for number in 0..40 {
         let name = format!("{number}");

@@ -81,6 +81,14 @@ impl Receiver {
         Receiver { socket, port }
     }
 
+    /// Waits until something comes, which is not taken.
+    pub fn first(&self) {
+        let until = Instant::now() + Duration::from_secs(10);
+        while self.socket.peek(&mut [0; 64]).is_err() {
+            assert!(Instant::now() < until, "nothing comes");
+        }
+    }
+
     /// All that has come until it is quiet.
     pub fn all(&self) -> Vec<Packet> {
         let mut packets = Vec::new();
