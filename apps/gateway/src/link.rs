@@ -23,6 +23,8 @@ use crate::tuner::{self, Choices, Tuner};
 
 /// How often the DSP is looked for while it is away.
 const HUNT: Duration = Duration::from_millis(100);
+/// How often it is said that the DSP falls behind.
+const SELDOM: Duration = Duration::from_secs(5);
 /// The longest wait.
 const LONGEST: Duration = Duration::from_millis(500);
 
@@ -65,7 +67,7 @@ pub(crate) fn run(
         switch: None,
         began: Instant::now(),
         measured: false,
-        is_late: false,
+        late: (false, None),
         said: None,
         left,
         log,
@@ -98,7 +100,8 @@ struct Link<'a, 's> {
     switch: Option<(Switch, bool)>,
     began: Instant,
     measured: bool,
-    is_late: bool,
+    /// Whether the log has it that the DSP falls behind, and since when it had it last.
+    late: (bool, Option<Instant>),
     /// What the log has, until it works.
     said: Option<String>,
     left: Left,
@@ -177,6 +180,7 @@ impl Link<'_, '_> {
         self.node.poll();
         let now = Instant::now();
         self.look_for(now);
+        self.measure();
         let mut missed: Vec<(Handle, Duration)> = Vec::new();
         if let Some(link) = self.link {
             let mut refused = None;
@@ -195,22 +199,31 @@ impl Link<'_, '_> {
         }
         self.lanes.retain(|(_, lane)| !lane.is_gone());
         let late = self.lanes.iter().any(|(_, lane)| lane.is_behind() && !lane.is_over());
-        if late != self.is_late {
-            self.is_late = late;
-            let dsp = self.dsp;
-            (self.log)(&match late {
-                true => format!(
-                    "the DSP {dsp} does not answer in time: what it does not get done is coded by \
-                     the gateway itself"
-                ),
-                false => format!("the DSP {dsp} keeps up again"),
-            });
-        }
+        self.say_late(late, now);
         for (handle, took) in missed {
             let now = self.now();
             self.tuner.miss(handle, took, now);
         }
         self.steer();
+    }
+
+    /// Says that the DSP falls behind, and that it no longer does: seldom, as one that has a little
+    /// too much to do does both many times a second.
+    fn say_late(&mut self, late: bool, now: Instant) {
+        let (was, last) = self.late;
+        let recently = last.is_some_and(|last| now.duration_since(last) < SELDOM);
+        if late == was || (late && recently) {
+            return;
+        }
+        self.late = (late, if late { Some(now) } else { last });
+        let dsp = self.dsp;
+        (self.log)(&match late {
+            true => format!(
+                "the DSP {dsp} does not answer in time: what it does not get done is coded by the \
+                 gateway itself"
+            ),
+            false => format!("the DSP {dsp} keeps up again"),
+        });
     }
 
     fn learn(&mut self, work: &[Vec<u32>; 2]) {
@@ -266,14 +279,23 @@ impl Link<'_, '_> {
         for (_, lane) in &self.lanes {
             lane.forget(&mut self.own);
         }
-        if self.tuner.is_auto() && !self.measured {
-            self.measured = true;
-            let now = self.now();
-            match measure(&mut self.node, link) {
-                Some(costs) => self.tuner.costs(costs, now),
-                None => {
-                    (self.log)("the machine could not be measured: calls are taken to cost nothing")
-                }
+    }
+
+    /// Measures the machine for the controller, once: while there is no session, since frames of
+    /// one would wait for that.
+    fn measure(&mut self) {
+        let Some(link) = self.link else { return };
+        if self.measured || !self.tuner.is_auto() || !self.lanes.is_empty() {
+            return;
+        }
+        self.measured = true;
+        match measure(&mut self.node, link) {
+            Some(costs) => {
+                let now = self.now();
+                self.tuner.costs(costs, now);
+            }
+            None => {
+                (self.log)("the machine could not be measured: calls are taken to cost nothing");
             }
         }
     }
