@@ -201,7 +201,7 @@ impl<'a, 's> Tuner<'a, 's> {
         self.decide(Cause::Learnt, now);
     }
 
-    /// A direction as the model knows it: the pace is that of the source's gateway (S1 section 5.2).
+    /// A direction as the model knows it, with the pace of the source's gateway (S1 section 5.2).
     /// A picture that needs no other has about 2 KiB, and memory has to be there for those.
     fn flow(&self, kind: Kind) -> Flow {
         let (period, bytes) = match kind {
