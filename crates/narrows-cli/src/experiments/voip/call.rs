@@ -2,13 +2,14 @@
 
 use super::dsp::Dsp;
 use super::flags::Voip;
-use super::house::House;
+use crate::experiments::house::House;
 use super::phone::{Made, Phone};
 use super::registrar::Registrar;
 use super::sound::{self, Heard};
 use super::statistics::Statistics;
 use super::wire::{Capture, Packet};
-use super::{load, plan::Configuration};
+use super::plan::Configuration;
+use crate::experiments::house::load;
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Cores;
 use crate::formats::wav;

@@ -1,7 +1,7 @@
 //! The DSP's process.
 
-use super::helper::{Helper, Start};
-use super::house::House;
+use crate::experiments::house::helper::{Helper, Start};
+use crate::experiments::house::House;
 use crate::base::failure::Failure;
 use rustix::process::Signal;
 use std::ffi::{OsStr, OsString};

@@ -8,7 +8,7 @@ use std::path::Path;
 ///
 /// `/proc/PID/schedstat` is of the first thread alone, and `/proc/PID/stat` counts in hundredths of
 /// a second, of which a call takes a few.
-pub(super) fn threads(pid: u32) -> BTreeMap<u32, u64> {
+pub(crate) fn threads(pid: u32) -> BTreeMap<u32, u64> {
     let folder = Path::new("/proc").join(pid.to_string()).join("task");
     let Ok(entries) = std::fs::read_dir(folder) else { return BTreeMap::new() };
     let one = |entry: std::fs::DirEntry| {
@@ -19,7 +19,7 @@ pub(super) fn threads(pid: u32) -> BTreeMap<u32, u64> {
 }
 
 /// What was used between two looks. A thread that ended between them is left out.
-pub(super) fn used(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 {
+pub(crate) fn used(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 {
     after
         .iter()
         .map(|(thread, time)| time.saturating_sub(before.get(thread).copied().unwrap_or(0)))
