@@ -9,7 +9,7 @@ pub(crate) mod advice;
 pub mod bench;
 pub mod calibrate;
 pub(crate) mod cluster;
-
+pub mod gateway;
 pub(crate) mod house;
 pub mod mcapi;
 pub(crate) mod offload;

@@ -94,6 +94,17 @@ impl House {
         }
     }
 
+    /// Removes the files whose name begins with this and a point.
+    pub fn forget(&self, name: &str) {
+        let start = format!("{name}.");
+        for entry in std::fs::read_dir(self.directory.path()).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&start) {
+                // What stays goes with the house.
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// Copies all that is in it, except what only processes have to each other.
     ///
     /// # Errors
@@ -131,6 +142,23 @@ pub(crate) fn free_port() -> Result<u16, Failure> {
     })
 }
 
+/// Whether nobody has a UDP port of loopback.
+pub(crate) fn is_free(port: u16) -> bool {
+    UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
+/// Whether somebody listens at a UDP port, of any address. Asking for it oneself would take it away
+/// from who is just about to.
+pub(crate) fn is_bound(port: u16) -> bool {
+    let end = format!(":{port:04X}");
+    ["/proc/net/udp", "/proc/net/udp6"].iter().any(|table| {
+        let text = std::fs::read_to_string(table).unwrap_or_default();
+        text.lines().any(|line| {
+            line.split_whitespace().nth(1).is_some_and(|address| address.ends_with(&end))
+        })
+    })
+}
+
 /// Where programs are looked for: where Debian has servers too, which is not in every user's path.
 pub(crate) fn path() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -143,11 +171,7 @@ pub(crate) fn path() -> OsString {
 ///
 /// # Errors
 /// [`Kind::Input`] with the packages that are missing, and how they are had.
-pub(crate) fn installed(
-    what: &str,
-    programs: &[(&str, &str)],
-    setup: &str,
-) -> Result<(), Failure> {
+pub(crate) fn installed(what: &str, programs: &[(&str, &str)], setup: &str) -> Result<(), Failure> {
     let path = path();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let has = |program: &str| folders.iter().any(|folder| folder.join(program).is_file());

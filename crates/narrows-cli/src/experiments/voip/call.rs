@@ -2,16 +2,16 @@
 
 use super::dsp::Dsp;
 use super::flags::Voip;
-use crate::experiments::house::House;
 use super::phone::{Made, Phone};
+use super::plan::Configuration;
 use super::registrar::Registrar;
 use super::sound::{self, Heard};
 use super::statistics::Statistics;
 use super::wire::{Capture, Packet};
-use super::plan::Configuration;
-use crate::experiments::house::load;
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Cores;
+use crate::experiments::house::House;
+use crate::experiments::house::load;
 use crate::formats::wav;
 use std::collections::BTreeMap;
 use std::path::Path;

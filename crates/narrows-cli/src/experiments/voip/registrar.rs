@@ -1,8 +1,8 @@
 //! The registrar: `kamailio` on loopback, which telephones register at and calls go through.
 
+use crate::base::failure::{Failure, Kind};
 use crate::experiments::house::helper::{Helper, Start};
 use crate::experiments::house::{self, House};
-use crate::base::failure::{Failure, Kind};
 use std::ffi::OsStr;
 use std::net::Ipv4Addr;
 use std::net::UdpSocket;
