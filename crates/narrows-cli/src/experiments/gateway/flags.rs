@@ -1,8 +1,9 @@
 //! The command line of `narrows gateway`.
 
 use crate::base::number::size;
-use crate::base::offered::{offered, platforms};
+use crate::base::offered::{offered, platforms, workloads};
 use crate::base::options::PageFile;
+use crate::base::shipped;
 use crate::formats::values::duration;
 use clap::builder::StringValueParser;
 use clap::{Args, ValueEnum};
@@ -29,7 +30,7 @@ pub enum Way {
 Examples:
   narrows gateway                         three sessions of each kind, both ways
   narrows gateway --until-late            how many sessions the DSP carries
-  narrows gateway --speed 3 --strategy auto --memory 1KiB
+  narrows gateway --speed 10 --strategy auto --memory 1KiB
   narrows gateway --kill 4s               the DSP dies, and comes back
 
 The packages and the gateway are there after:
@@ -48,7 +49,7 @@ pub struct Gateway {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub length: Option<Duration>,
     /// The part of a core's speed that the DSP has, from 1 to 100
-    #[arg(long, value_name = "PERCENT", default_value_t = 1,
+    #[arg(long, value_name = "PERCENT", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub speed: u32,
     /// How frames travel to the DSP: static as the workload says, auto as the controller chooses
@@ -69,7 +70,8 @@ pub struct Gateway {
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "until_late")]
     pub kill: Option<Duration>,
     /// The workload file that says when sessions come and go, and by which strategies
-    #[arg(long, value_name = "WORKLOAD.toml", default_value = "workloads/gateway.toml")]
+    #[arg(long, value_name = "WORKLOAD.toml", default_value = "workloads/gateway.toml",
+          value_parser = offered(workloads(), shipped::path("workloads")), hide_possible_values = true)]
     pub workload: PathBuf,
     /// The platform that the same sessions are simulated on
     #[arg(long, value_name = "PLATFORM", default_value = "davinci", hide_possible_values = true,

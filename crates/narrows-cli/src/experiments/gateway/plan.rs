@@ -196,7 +196,7 @@ pub(super) fn added(counts: Counts) -> Vec<Kind> {
 mod tests {
     use super::*;
 
-    const FILE: &str = include_str!("../../../../../workloads/gateway.toml");
+    const FILE: &str = include_str!("../../../shipped/workloads/gateway.toml");
 
     fn made(sessions: [Option<u16>; 2], always: bool) -> Result<Workload, Failure> {
         let asked =

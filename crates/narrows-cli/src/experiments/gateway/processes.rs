@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn sessions_travel_by_what_the_workload_says() {
-        let text = include_str!("../../../../../workloads/gateway.toml");
+        let text = include_str!("../../../shipped/workloads/gateway.toml");
         let workload = crate::formats::workload::parse(Path::new("gateway.toml"), text);
         let workload = workload.expect("a workload");
         let (strategy, deadline) = told(&workload, Kind::Video).expect("it has video");

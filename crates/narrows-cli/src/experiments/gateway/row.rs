@@ -37,6 +37,8 @@ pub struct Flow {
     pub late: u64,
     /// Frames that the gateway gave up.
     pub dropped: u64,
+    /// Frames of those that were late or dropped that the gateway coded itself.
+    pub own: u64,
     /// Frames that nobody accounts for, or that came too often.
     pub silent: u64,
     /// How long answers took; none without an answer.
@@ -104,7 +106,7 @@ impl Row {
             seconds,
             load_percent: load(|row| row.cpu_percent.caller),
             dsp_percent: Some(load(|row| row.cpu_percent.callee)),
-            refused: rows.iter().filter(|row| row.refused.is_some()).count(),
+            refused: refused(rows, decisions),
             sessions_carried: carried.map(|(count, _)| count),
             ended_by: carried.map(|(_, ended)| ended.name()),
             flows: Kind::ALL.into_iter().filter_map(|kind| Flow::simulated(kind, rows)).collect(),
@@ -130,20 +132,21 @@ impl Flow {
         let none = statistics::Session::default();
         let (mut medians, mut p99) = (Vec::new(), 0_f64);
         for session in sessions {
-            let counted = measured.gateway.sessions.iter().find(|one| one.call == session.call);
-            let counted = counted.unwrap_or(&none);
+            // The other direction of a call carries nothing.
+            let counted = measured.gateway.sessions.iter().filter(|one| one.call == session.call);
+            let counted = counted.max_by_key(|one| one.frames).unwrap_or(&none);
             // One that was stopped has sent as many as came, or are known not to have come.
-            let sent = session.frames.unwrap_or(counted.received + counted.lost);
+            let came = counted.frames + counted.lost - counted.lost.min(counted.concealed);
+            let sent = session.frames.unwrap_or(came);
             flow.sent += sent;
             flow.carried += counted.sent;
             flow.lost += counted.lost;
             flow.concealed += counted.concealed;
             flow.late += counted.late;
             flow.dropped += counted.dropped;
+            flow.own += counted.own;
             heard += session.heard;
-            flow.silent += sent.abs_diff(counted.received + counted.lost)
-                + (counted.received + counted.concealed).abs_diff(counted.sent + counted.dropped)
-                + counted.sent.abs_diff(session.heard);
+            flow.silent += silent(kind, sent, session.heard, counted);
             medians.extend(counted.answer_us_median);
             p99 = p99.max(counted.answer_us_p99.unwrap_or(0.0));
         }
@@ -188,6 +191,7 @@ impl Flow {
             concealed: 0,
             late: 0,
             dropped: 0,
+            own: 0,
             silent: 0,
             answer_us: None,
             work_us: None,
@@ -195,10 +199,31 @@ impl Flow {
     }
 }
 
+/// Frames of a session that nobody accounts for, on each part of the way.
+fn silent(kind: Kind, sent: u64, heard: u64, counted: &statistics::Session) -> u64 {
+    let statistics::Session { frames, lost, concealed, .. } = *counted;
+    let before = (sent + concealed).abs_diff(frames + lost);
+    // What was late or dropped may have been sent on in spite of that, coded by the gateway.
+    let without = counted.late + counted.dropped + counted.failed;
+    let within = frames.saturating_sub(heard + without) + heard.saturating_sub(frames);
+    // A picture may be several packets.
+    let behind = match kind {
+        Kind::Audio => counted.sent.abs_diff(heard),
+        Kind::Video => heard.saturating_sub(counted.sent),
+    };
+    before + within + behind
+}
+
 /// How long the DSP took for a frame of a kind, in microseconds.
 pub(super) fn work(dsp: &statistics::Dsp, kind: Kind) -> Option<f64> {
     let of = dsp.functions.iter().find(|function| function.name == kind.function());
     of.filter(|function| function.calls > 0).map(|one| one.busy_ms * 1000.0 / one.calls as f64)
+}
+
+/// How often a session was refused: by a decision, or because its strategy cannot carry it.
+fn refused(rows: &[RunRow], decisions: &[DecisionRow]) -> usize {
+    let rows = rows.iter().filter(|row| row.refused.is_some()).count();
+    decisions.iter().filter(|row| row.refused.is_some()).count().max(rows)
 }
 
 /// The switches of a decision of the simulator's, as the gateway writes them.
@@ -232,6 +257,18 @@ mod tests {
         let dsp: statistics::Dsp = serde_json::from_str(text).expect("it is read");
         assert_eq!(work(&dsp, Kind::Audio), Some(500.0));
         assert_eq!(work(&dsp, Kind::Video), None);
+    }
+
+    #[test]
+    fn a_frame_is_silent_if_nobody_says_what_became_of_it() {
+        let counted = statistics::Session { frames: 100, sent: 100, ..Default::default() };
+        assert_eq!(silent(Kind::Audio, 100, 100, &counted), 0);
+        assert_eq!(silent(Kind::Audio, 101, 100, &counted), 1);
+        assert_eq!(silent(Kind::Audio, 100, 99, &counted), 2);
+        assert_eq!(silent(Kind::Video, 100, 101, &counted), 2);
+        // One was lost and made up for, one the DSP could not use.
+        let more = statistics::Session { lost: 1, concealed: 1, sent: 99, failed: 1, ..counted };
+        assert_eq!(silent(Kind::Audio, 100, 99, &more), 0);
     }
 
     #[test]

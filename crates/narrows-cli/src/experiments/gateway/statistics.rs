@@ -20,14 +20,18 @@ pub(super) struct Gateway {
 #[serde(default)]
 pub(super) struct Session {
     pub call: String,
-    /// Frames that came, that were sent on, that never came, that were made up for those, that the
-    /// DSP answered after their deadline, and that were given up.
-    pub received: u64,
+    /// Packets that were sent on, and that never came.
     pub sent: u64,
     pub lost: u64,
+    /// Frames out of the jitter buffer, and of those, the ones that were made up for lost ones.
+    pub frames: u64,
     pub concealed: u64,
+    /// Frames that the DSP answered after their deadline, that it did not carry, of both those that
+    /// the gateway coded itself, and those that could not be transcoded.
     pub late: u64,
     pub dropped: u64,
+    pub own: u64,
+    pub failed: u64,
     /// How long answers of the DSP took.
     pub answer_us_median: Option<f64>,
     pub answer_us_p99: Option<f64>,
@@ -92,14 +96,14 @@ mod tests {
     #[test]
     fn files_are_read_as_far_as_they_are_known() {
         let text = r#"{"sessions":[{"call":"audio-1.1","kind":"audio","from":"PCMU","to":"PCMA",
-            "received":300,"sent":299,"lost":1,"concealed":1,"late":2,"dropped":2,
+            "received":300,"frames":301,"sent":299,"lost":1,"concealed":1,"late":2,"dropped":2,
             "answer_us_median":12.5,"answer_us_p99":80.0,"first_s":0.1,"last_s":6.1,
             "strategy":"copy/interrupt/internal"}],"decisions":[{"s":1.5,"flow":"audio",
             "from":"a","to":"b","why":"saves"}],"refused":3,"cpu_ms":70.5,"elapsed_s":8.0,
             "tomorrow":[]}"#;
         let read: Gateway = serde_json::from_str(text).expect("it is read");
         let session = read.sessions.first().expect("a session");
-        assert_eq!((session.received, session.sent, session.dropped), (300, 299, 2));
+        assert_eq!((session.frames, session.sent, session.dropped), (301, 299, 2));
         assert_eq!((read.refused, read.decisions.len()), (3, 1));
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("s.json");

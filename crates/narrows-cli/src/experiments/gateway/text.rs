@@ -57,7 +57,8 @@ fn loads(rows: &[Row]) -> Table {
 
 fn frames(rows: &[Row]) -> Table {
     let mut table = table(&[
-        "", "", "", "sent", "heard", "lost", "late", "dropped", "silent", "answer", "p99", "work",
+        "", "", "", "sent", "heard", "lost", "late", "dropped", "own", "silent", "answer", "p99",
+        "work",
     ]);
     for row in rows {
         for (at, flow) in row.flows.iter().enumerate() {
@@ -74,6 +75,7 @@ fn frames(rows: &[Row]) -> Table {
                 flow.lost.to_string(),
                 flow.late.to_string(),
                 flow.dropped.to_string(),
+                flow.own.to_string(),
                 flow.silent.to_string(),
                 answer(|answer| answer.median),
                 answer(|answer| answer.p99),

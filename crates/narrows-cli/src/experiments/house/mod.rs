@@ -94,12 +94,13 @@ impl House {
         }
     }
 
-    /// Removes the files whose name begins with this and a point.
+    /// Removes the directory of this name, and the files whose name begins with it and a point.
     pub fn forget(&self, name: &str) {
         let start = format!("{name}.");
+        // What stays goes with the house.
+        let _ = std::fs::remove_dir_all(self.path(name));
         for entry in std::fs::read_dir(self.directory.path()).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(&start) {
-                // What stays goes with the house.
                 let _ = std::fs::remove_file(entry.path());
             }
         }

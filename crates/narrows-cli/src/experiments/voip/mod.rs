@@ -76,11 +76,12 @@ pub fn run(global: &Global, args: &Voip) -> Result<(), Failure> {
         if let Some(keep) = &args.keep {
             house.keep(&keep.join(configuration.name.replace('/', ",")))?;
         }
-        let measured = measured?;
-        report.results.push(Row::new(configuration, args.calls, &measured, &known));
-        let said = |note: &String| format!("{}: {note}", configuration.name);
-        report.notes.extend(measured.notes.iter().map(said));
-        left = left.or(measured.talked.left);
+        for measured in measured? {
+            report.results.push(Row::new(configuration, args.calls, &measured, &known));
+            let said = |note: &String| format!("{}: {note}", configuration.name);
+            report.notes.extend(measured.notes.iter().map(said));
+            left = left.or(measured.talked.left);
+        }
         progress.step();
     }
     drop(progress);
