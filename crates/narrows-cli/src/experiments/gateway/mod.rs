@@ -143,7 +143,15 @@ fn found(rows: &[Row]) -> String {
         let (source, way) = (&row.source, &row.strategy);
         let late = row.sum(|flow| flow.late);
         match row.sessions_carried {
-            Some(count) => format!("{source} with {way}: {count} sessions before a frame was late"),
+            Some(count) => {
+                let then = match row.ended_by {
+                    Some("refused") => "one more was refused",
+                    Some("enough") => "there were no more to add",
+                    Some("dropped") => "a frame was dropped",
+                    _ => "a frame was late",
+                };
+                format!("{source} with {way}: {count} sessions, then {then}")
+            }
             None => format!(
                 "{source} with {way}: load {:.2} %, {late} of {} frames late",
                 row.load_percent,

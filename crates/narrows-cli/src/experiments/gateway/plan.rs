@@ -126,13 +126,16 @@ fn change(flow: &mut Table, kind: Kind, asked: &Asked) {
         None if flow.get("sessions").is_none() => flow["sessions"] = value(1),
         None => {}
     }
+    // What the DSP here does is no function of the simulator's, which is told how long it takes.
+    flow["function"] = value("busy");
     for (key, bytes) in kind.bytes() {
         flow[key] = value(bytes);
     }
     if let Some(work) = asked.work[kind as usize] {
-        flow["function"] = value("busy");
         // A function that takes no time has none that could be written down.
         flow["busy"] = value(format!("{}ns", work.as_nanos().max(1)));
+    } else if flow.get("busy").is_none() {
+        flow["busy"] = value("1us");
     }
     if asked.always {
         for when in ["on", "off", "arrives", "leaves"] {
@@ -237,7 +240,7 @@ mod tests {
             |name: &str, more: &str| format!("[[flow]]\nname='{name}'\nfunction='echo'\n{more}");
         for (text, part) in [
             (flow("other", "request=64\n"), "neither audio nor video"),
-            (flow("audio", "request=64\nresponse=64\n"), "no period"),
+            (flow("audio", "request=64\n"), "no period"),
             ("duration = 7".to_owned(), ""),
             (flow("audio", "request=64\nperiod='20ms'\n"), "no flow video"),
         ] {

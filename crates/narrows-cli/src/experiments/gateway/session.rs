@@ -6,7 +6,6 @@ use super::plan::Kind;
 use crate::base::failure::{Failure, Kind as Failed};
 use crate::experiments::house::helper::Helper;
 use crate::experiments::house::{self, House};
-use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 /// How long a receiver may take to listen, and a sender longer than its frames last.
@@ -130,8 +129,8 @@ impl Session {
     pub fn stop(&mut self) {
         self.frames = None;
         self.most = 0;
-        if let State::Sending(_, sender) = &self.state {
-            sender.signal(Signal::INT);
+        if let State::Sending(_, sender) = &mut self.state {
+            sender.kill();
         }
     }
 
