@@ -1,7 +1,7 @@
 //! The command line of `narrows gateway`.
 
 use crate::base::number::size;
-use crate::base::offered::{offered, platforms, workloads};
+use crate::base::offered::{offered, platforms};
 use crate::base::options::PageFile;
 use crate::base::shipped;
 use crate::formats::values::duration;
@@ -71,7 +71,7 @@ pub struct Gateway {
     pub kill: Option<Duration>,
     /// The workload file that says when sessions come and go, and by which strategies
     #[arg(long, value_name = "WORKLOAD.toml", default_value = "workloads/gateway.toml",
-          value_parser = offered(workloads(), shipped::path("workloads")), hide_possible_values = true)]
+          value_parser = offered(vec!["gateway"], shipped::path("workloads")), hide_possible_values = true)]
     pub workload: PathBuf,
     /// The platform that the same sessions are simulated on
     #[arg(long, value_name = "PLATFORM", default_value = "davinci", hide_possible_values = true,
