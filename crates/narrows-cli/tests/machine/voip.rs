@@ -86,7 +86,7 @@ fn a_call_goes_through_and_the_dsp_codes_every_frame() {
 #[ignore = "ci/telephone runs it"]
 fn calls_that_come_and_go_lose_no_frame_and_leave_nothing() {
     let temporary = tempfile::tempdir().unwrap();
-    let time = std::env::var("TELEPHONE_LENGTH").unwrap_or_else(|_| "5s".to_owned());
+    let time = std::env::var("TELEPHONE_LENGTH").unwrap_or_else(|_| "1s".to_owned());
     let asked = format!("--codec dsp --length 3s --calls 2 --again {time} --json");
     let output = voip(&asked).env("TMPDIR", temporary.path()).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));

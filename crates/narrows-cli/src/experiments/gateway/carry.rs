@@ -130,7 +130,7 @@ impl Carrying<'_> {
         let named = (call, kind);
         let Carrying { house, control, ports, .. } = self;
         match Session::open(house, control, ports, named, frames)? {
-            Opened::Taken(session) => self.open.push(session),
+            Opened::Taken(session) => self.open.push(*session),
             Opened::Refused(why) => {
                 self.refused.push(why);
                 return Ok(false);

@@ -29,6 +29,8 @@ pub(super) fn sdp(kind: Kind, sends: bool, port: u16) -> String {
         "t=0 0".to_owned(),
         format!("m={media} {port} RTP/AVP {number}"),
         format!("a=rtpmap:{number} {name}"),
+        // So the gateway keeps no room for frames that come back.
+        format!("a={}", if sends { "sendonly" } else { "recvonly" }),
         String::new(),
     ]
     .join("\r\n")
@@ -168,6 +170,7 @@ mod tests {
         let first = |kind, sends| super::super::control::port(&sdp(kind, sends, 4002));
         assert_eq!(first(Kind::Audio, true), Some(4002));
         assert!(sdp(Kind::Audio, true, 1).contains("RTP/AVP 0\r\n"));
+        assert!(sdp(Kind::Audio, true, 1).ends_with("a=sendonly\r\n"));
         assert!(sdp(Kind::Audio, false, 1).contains("RTP/AVP 8\r\n"));
         assert!(sdp(Kind::Video, true, 1).contains("RTP/AVP 34\r\n"));
     }

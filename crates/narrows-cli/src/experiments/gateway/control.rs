@@ -10,8 +10,9 @@ use std::time::Duration;
 /// How long an answer may take before the question is asked again.
 const PATIENCE: Duration = Duration::from_millis(1500);
 const TRIES: u32 = 4;
-/// The longest answer.
-const LONGEST: usize = 65536;
+/// The longest answer: several times what an SDP takes, and too little for the crate that reads it
+/// to go so deep into lists of lists that its stack ends.
+const LONGEST: usize = 4096;
 
 type Dictionary = HashMap<Vec<u8>, Value>;
 

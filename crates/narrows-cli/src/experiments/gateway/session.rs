@@ -77,7 +77,7 @@ pub(super) struct Session {
 
 /// What came of asking for a session.
 pub(super) enum Opened {
-    Taken(Session),
+    Taken(Box<Session>),
     Refused(String),
 }
 
@@ -109,7 +109,7 @@ impl Session {
             return Err(Failure::new(Failed::Peer, text));
         };
         let receiver = Receiver::start(house, kind, &call, to)?;
-        Ok(Opened::Taken(Session {
+        Ok(Opened::Taken(Box::new(Session {
             call,
             kind,
             frames: Some(frames),
@@ -118,7 +118,7 @@ impl Session {
             ports: [from, gateway],
             since: Instant::now(),
             state: State::Opening(receiver),
-        }))
+        })))
     }
 
     pub fn is_over(&self) -> bool {

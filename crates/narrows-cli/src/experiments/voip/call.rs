@@ -110,7 +110,7 @@ pub(super) fn make(
     };
     let (callers, answerers) = (Vec::new(), Vec::new());
     let mut calls = Calls { house, registrar, dsp, callers, answerers };
-    let begun = Instant::now();
+    let mut first: Option<Instant> = None;
     let mut all: Vec<Measured> = Vec::new();
     loop {
         let round = all.len();
@@ -130,7 +130,8 @@ pub(super) fn make(
         calls.end()?;
         let packets = capture.end(house)?;
         let measured = calls.measured(&said, talked, packets, args.keep.is_some())?;
-        let goes_on = args.again.is_some_and(|time| begun.elapsed() < time);
+        let since = first.get_or_insert_with(Instant::now).elapsed();
+        let goes_on = args.again.is_some_and(|time| since < time);
         let goes_on = goes_on && measured.talked.left.is_none();
         all.push(measured);
         if !goes_on {

@@ -59,7 +59,7 @@ pub struct Voip {
     /// Kill the DSP so long into the calls, and start it again a second later
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub kill: Option<Duration>,
-    /// Make the calls again and again for so long, each time with other telephones, but the same
+    /// After the first calls make more for so long, each time with other telephones, but the same
     /// registrar and DSP
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "kill")]
     pub again: Option<Duration>,
