@@ -6,6 +6,7 @@ use crate::base::failure::exit_codes;
 use crate::base::options::Global;
 use crate::experiments::bench::flags::Bench;
 use crate::experiments::bench::traffic::flags::Partner;
+use crate::experiments::gateway::flags::Gateway;
 use crate::experiments::mcapi::flags::Mcapi;
 use crate::experiments::papers::flags::Papers;
 use crate::experiments::run::flags::Run;
@@ -85,6 +86,8 @@ pub enum Command {
     Mcapi(Mcapi),
     /// Make real calls with a codec on another core, and measure them
     Voip(Voip),
+    /// Carry real sessions through a media gateway with its codecs on another core
+    Gateway(Gateway),
     /// Link nodes of this machine with those of another, over TCP
     Bridge(BridgeFlags),
     /// Write the manual pages

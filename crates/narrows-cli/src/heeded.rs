@@ -94,6 +94,9 @@ impl Given {
             Command::Papers(_) => Given::always("papers", &[Json]),
             Command::Mcapi(_) => Given::always("mcapi", &[Json]),
             Command::Voip(_) => Given::always("voip", &[Priority, Heeded::Cores, Carrier, Json]),
+            Command::Gateway(_) => {
+                Given::always("gateway", &[Priority, Heeded::Cores, Carrier, Json])
+            }
             Command::Bridge(_) => Given::always("bridge", &[]),
             Command::Man(_) => Given::always("man", &[]),
             Command::Completions(_) => Given::always("completions", &[]),
@@ -182,7 +185,7 @@ mod tests {
         ["--priority 5", "--lock-memory", "--cores 0,1", "--carrier stream", "--json"];
 
     /// Each command, and which of the options it takes, in the order above.
-    const TABLE: [(&str, &str); 37] = [
+    const TABLE: [(&str, &str); 38] = [
         ("run", "PLCFJ"),
         ("run --on host", "PLCFJ"),
         ("run --on davinci", "CJ"),
@@ -201,6 +204,7 @@ mod tests {
         ("papers", "J"),
         ("mcapi --on davinci 0=x.so", "J"),
         ("voip", "PCFJ"),
+        ("gateway", "PCFJ"),
         ("man", ""),
         ("completions bash", ""),
         ("bench limit", "PLCJ"),

@@ -12,7 +12,7 @@ use narrows_cli::base::output;
 use narrows_cli::base::report::Report;
 use narrows_cli::experiments::bench::susan;
 use narrows_cli::experiments::run::flags::Run;
-use narrows_cli::experiments::{bench, calibrate, mcapi, papers, run, sweep, voip};
+use narrows_cli::experiments::{bench, calibrate, gateway, mcapi, papers, run, sweep, voip};
 use narrows_cli::flags::{Command, Flags, Inner, Process};
 use narrows_cli::formats::{platform, workload};
 use narrows_cli::rig::callee;
@@ -92,6 +92,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Papers(args) => papers::run(&flags.global, args),
         Command::Mcapi(args) => mcapi::run(&flags.global, args),
         Command::Voip(args) => voip::run(&flags.global, args),
+        Command::Gateway(args) => gateway::run(&flags.global, args),
         Command::Bridge(args) => bridge::run(args),
         Command::Man(args) => manual::man(args),
         Command::Completions(args) => manual::completions(args),

@@ -145,6 +145,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "-compare",
         "-completions",
         "-doctor",
+        "-gateway",
         "-man",
         "-mcapi",
         "-papers",

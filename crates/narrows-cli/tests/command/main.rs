@@ -18,6 +18,7 @@ mod papers;
 mod platform;
 mod readme;
 mod report;
+mod sessions;
 mod sra;
 mod susan;
 mod sweep;

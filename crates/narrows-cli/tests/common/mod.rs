@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program has what another one needs as well")]
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
@@ -66,4 +67,22 @@ pub fn children(of: u32) -> Vec<u32> {
     let all = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let of = of.to_string();
     all.filter(|process| fields(*process).is_some_and(|fields| fields[1] == of)).collect()
+}
+
+/// Nobody has a directory in a command line, and nothing is in it.
+pub fn nothing_is_left(directory: &Path) {
+    let named = directory.to_string_lossy().into_owned();
+    let begun = Instant::now();
+    while let Some(left) = process_with(&named) {
+        assert!(begun.elapsed() < BOUND, "{left} is left");
+    }
+    assert_eq!(fs::read_dir(directory).unwrap().count(), 0, "files are left");
+}
+
+fn process_with(text: &str) -> Option<String> {
+    let lines = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+        let line = fs::read(entry.path().join("cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&line).into_owned())
+    });
+    lines.into_iter().find(|line| line.contains(text))
 }

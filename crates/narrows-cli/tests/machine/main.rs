@@ -10,5 +10,6 @@ mod gateway;
 mod linx;
 mod peer;
 mod run;
+mod sessions;
 mod storm;
 mod voip;

@@ -1,7 +1,9 @@
 //! Real calls. They need the packages of `ci/setup telephone` and what `make -C apps/linphone-dsp`
 //! builds, so they are run by `ci/telephone`.
+//!
+//! `TELEPHONE_LENGTH` says how long calls come and go, instead of a few seconds.
 
-use crate::common::{BOUND, text};
+use crate::common::{BOUND, nothing_is_left, text};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -82,6 +84,32 @@ fn a_call_goes_through_and_the_dsp_codes_every_frame() {
 
 #[test]
 #[ignore = "ci/telephone runs it"]
+fn calls_that_come_and_go_lose_no_frame_and_leave_nothing() {
+    let temporary = tempfile::tempdir().unwrap();
+    let time = std::env::var("TELEPHONE_LENGTH").unwrap_or_else(|_| "1s".to_owned());
+    let asked = format!("--codec dsp --length 3s --calls 2 --again {time} --json");
+    let output = voip(&asked).env("TMPDIR", temporary.path()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    nothing_is_left(temporary.path());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = report["results"].as_array().unwrap();
+    assert!(rows.len() > 1, "no call came after the first: {report}");
+    // The DSP has served the calls of all of them: what each telephone gave it, and nothing else.
+    let given = rows.iter().map(|row| figure(row, "frames_dsp") + figure(row, "frames_late"));
+    let (last, before) = rows.split_last().unwrap();
+    assert_eq!(figure(last, "frames_served"), given.sum::<f64>());
+    assert!(before.iter().all(|row| row["frames_served"].is_null()));
+    for row in rows {
+        assert_eq!(figure(row, "lost"), 0.0, "{row}");
+        assert!(figure(row, "frames_here") == 0.0 || figure(row, "frames_late") > 0.0, "{row}");
+        // Both callers were heard all the time.
+        assert!(figure(row, "packets") > 0.9 * 100.0 * figure(row, "seconds"), "{row}");
+        assert!(row["correlation"].is_f64(), "nothing was heard: {row}");
+    }
+}
+
+#[test]
+#[ignore = "ci/telephone runs it"]
 fn a_call_goes_on_without_the_dsp_and_with_it_again() {
     let (row, notes) = called("--codec dsp --length 4s --kill 1500ms");
     assert!(notes.contains("dsp is gone") && notes.contains("dsp is back"), "{notes}");
@@ -124,22 +152,8 @@ fn ended(temporary: &Path, name: Option<&str>) -> Output {
     };
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
     let output = started.wait_with_output().unwrap();
-    // Nobody has the directory in a command line, and it is gone.
-    let directory = temporary.to_string_lossy().into_owned();
-    let begun = Instant::now();
-    while let Some(left) = processes_with(&directory) {
-        assert!(begun.elapsed() < BOUND, "{left} is left");
-    }
-    assert_eq!(fs::read_dir(temporary).unwrap().count(), 0, "files are left");
+    nothing_is_left(temporary);
     output
-}
-
-fn processes_with(text: &str) -> Option<String> {
-    let lines = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
-        let line = fs::read(entry.path().join("cmdline")).ok()?;
-        Some(String::from_utf8_lossy(&line).into_owned())
-    });
-    lines.into_iter().find(|line| line.contains(text))
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `narrows run`: carries a workload to the other core and back by each of its strategies, and
 //! measures every step of the way.
 
+pub(crate) mod apart;
 mod arrivals;
 mod asked;
 mod changes;

@@ -2,15 +2,16 @@
 
 use super::dsp::Dsp;
 use super::flags::Voip;
-use super::house::House;
 use super::phone::{Made, Phone};
+use super::plan::Configuration;
 use super::registrar::Registrar;
 use super::sound::{self, Heard};
 use super::statistics::Statistics;
 use super::wire::{Capture, Packet};
-use super::{load, plan::Configuration};
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Cores;
+use crate::experiments::house::House;
+use crate::experiments::house::load;
 use crate::formats::wav;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,7 +40,7 @@ pub(super) struct Measured {
     pub ends: Vec<Ended>,
     pub packets: Vec<Packet>,
     pub talked: Talked,
-    /// Frames that the DSP has coded, as it counts them.
+    /// Frames that the DSP has coded since it was started, as it counts them at its end.
     pub served: Option<u64>,
     /// What the plugins said.
     pub notes: Vec<String>,
@@ -67,7 +68,8 @@ struct Calls<'a> {
     answerers: Vec<Phone>,
 }
 
-/// Makes the calls.
+/// Makes the calls, and again for as long as that was asked for: with other telephones, but the same
+/// registrar and the same DSP. What was measured each time.
 ///
 /// # Errors
 /// What prevents them, in a sentence.
@@ -78,7 +80,7 @@ pub(super) fn make(
     cores: Option<Cores>,
     configuration: &Configuration,
     speech: &[i16],
-) -> Result<Measured, Failure> {
+) -> Result<Vec<Measured>, Failure> {
     let nodes = house.folder("nodes")?;
     let source = house.path("said.wav");
     let said = sound::repeated(speech, args.length.as_secs() as usize + MARGIN);
@@ -91,11 +93,12 @@ pub(super) fn make(
         }
         None => None,
     };
+    let port = registrar.port;
     let phone = |user: String, offloads: bool| {
         let strategy = configuration.strategy.as_deref().filter(|_| offloads);
         let made = Made {
             user: &user,
-            registrar: registrar.port,
+            registrar: port,
             law: args.law,
             source: &source,
             plugin,
@@ -105,20 +108,41 @@ pub(super) fn make(
         };
         Phone::start(house, &made)
     };
-    let numbers = 1..=args.calls;
-    let callers = numbers.clone().map(|number| phone(format!("caller{number}"), true));
-    let callers = callers.collect::<Result<Vec<_>, _>>()?;
-    let answerers = numbers.map(|number| phone(format!("answerer{number}"), configuration.both));
-    let answerers = answerers.collect::<Result<Vec<_>, _>>()?;
+    let (callers, answerers) = (Vec::new(), Vec::new());
     let mut calls = Calls { house, registrar, dsp, callers, answerers };
-    calls.register()?;
-    let ports = calls.phones().map(|phone| phone.rtp).collect();
-    let capture = Capture::start(house, ports)?;
-    calls.begin()?;
-    let talked = calls.talk(args, configuration)?;
-    calls.end()?;
-    let packets = capture.end(house)?;
-    calls.measured(&said, talked, packets)
+    let mut first: Option<Instant> = None;
+    let mut all: Vec<Measured> = Vec::new();
+    loop {
+        let round = all.len();
+        let named = |end: &str, number: u16| match round {
+            0 => format!("{end}{number}"),
+            _ => format!("{end}{number}-{round}"),
+        };
+        for number in 1..=args.calls {
+            calls.callers.push(phone(named("caller", number), true)?);
+            calls.answerers.push(phone(named("answerer", number), configuration.both)?);
+        }
+        calls.register()?;
+        let ports = calls.phones().map(|phone| phone.rtp).collect();
+        let capture = Capture::start(house, ports)?;
+        calls.begin()?;
+        let talked = calls.talk(args, configuration)?;
+        calls.end()?;
+        let packets = capture.end(house)?;
+        let measured = calls.measured(&said, talked, packets, args.keep.is_some())?;
+        let since = first.get_or_insert_with(Instant::now).elapsed();
+        let goes_on = args.again.is_some_and(|time| since < time);
+        let goes_on = goes_on && measured.talked.left.is_none();
+        all.push(measured);
+        if !goes_on {
+            break;
+        }
+    }
+    let served = calls.dsp.map(|dsp| dsp.stop(house)).transpose()?.flatten();
+    if let Some(last) = all.last_mut() {
+        last.served = served;
+    }
+    Ok(all)
 }
 
 impl Calls<'_> {
@@ -230,30 +254,36 @@ impl Calls<'_> {
         Ok(())
     }
 
+    /// Switches the telephones off.
     fn measured(
-        self,
+        &mut self,
         said: &[i16],
         talked: Talked,
         packets: Vec<Packet>,
+        keeps: bool,
     ) -> Result<Measured, Failure> {
-        let Calls { house, dsp, callers, answerers, .. } = self;
+        let house = self.house;
         let mut notes = Vec::new();
         let mut ends = Vec::new();
-        for (caller, answerer) in callers.into_iter().zip(answerers) {
+        let callers = std::mem::take(&mut self.callers);
+        for (caller, answerer) in callers.into_iter().zip(std::mem::take(&mut self.answerers)) {
             for phone in [&caller, &answerer] {
                 notes.extend(
                     phone.notes().into_iter().map(|note| format!("{}: {note}", phone.user)),
                 );
             }
+            let users = [caller.user.clone(), answerer.user.clone()];
             let (rtp, recording) = (answerer.rtp, answerer.recording.clone());
             let caller = caller.switch_off(house)?;
             let answerer = answerer.switch_off(house)?;
             let heard = sound::recorded(&recording);
             let heard = heard.and_then(|heard| sound::compare(said, &heard));
             ends.push(Ended { caller, answerer, rtp, heard });
+            if !keeps {
+                users.iter().for_each(|user| house.forget(user));
+            }
         }
-        let served = dsp.map(|dsp| dsp.stop(house)).transpose()?.flatten();
-        Ok(Measured { ends, packets, talked, served, notes })
+        Ok(Measured { ends, packets, talked, served: None, notes })
     }
 }
 

@@ -1,8 +1,8 @@
 //! The DSP's process.
 
-use super::helper::{Helper, Start};
-use super::house::House;
 use crate::base::failure::Failure;
+use crate::experiments::house::House;
+use crate::experiments::house::helper::{Helper, Start};
 use rustix::process::Signal;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -59,6 +59,10 @@ pub struct Voip {
     /// Kill the DSP so long into the calls, and start it again a second later
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub kill: Option<Duration>,
+    /// After the first calls make more for so long, each time with other telephones, but the same
+    /// registrar and DSP
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "kill")]
+    pub again: Option<Duration>,
     /// The UDP port of the registrar, instead of a free one
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,

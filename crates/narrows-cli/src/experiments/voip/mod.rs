@@ -1,17 +1,14 @@
 //! Real calls between two telephones whose codec runs on another core: `narrows voip`.
 //!
-//! A `house` has all that a call needs: a `registrar`, two `phone`s for each call, the
-//! `dsp` and the capture of the `wire`, each a process of others, held by a `helper`.
+//! A house has all that a call needs: a `registrar`, two `phone`s for each call, the `dsp` and
+//! the capture of the `wire`, each a process of others.
 //! [`mod@plan`] says which configurations are tried, `call` makes the calls of one, [`mod@row`]
-//! says what came of them out of the stamps of the plugin (`statistics`), the processor time
-//! (`load`) and the recordings (`sound`). The plugin and the DSP are in `apps/linphone-dsp`.
+//! says what came of them out of the stamps of the plugin (`statistics`), the processor time and
+//! the recordings (`sound`). The plugin and the DSP are in `apps/linphone-dsp`.
 
 mod call;
 mod dsp;
 pub mod flags;
-mod helper;
-mod house;
-mod load;
 mod phone;
 pub mod plan;
 mod registrar;
@@ -29,14 +26,24 @@ use crate::base::page::{Page, PageOut};
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::signals::catch_signals;
+use crate::experiments::house::{self, House};
 use crate::formats::wav;
 use flags::Voip;
-use house::House;
 use row::Row;
 use std::path::{Path, PathBuf};
 
 /// What comes with the command.
 const SPEECH: &str = "workloads/speech.wav";
+/// Programs of others, and the package of Debian that has each.
+const PROGRAMS: [(&str, &str); 5] = [
+    ("linphonec", "linphone-cli"),
+    ("kamailio", "kamailio"),
+    ("tshark", "tshark"),
+    ("dumpcap", "wireshark-common"),
+    ("setpriv", "util-linux"),
+];
+/// What `make -C apps/linphone-dsp` builds.
+const BUILT: [&str; 3] = ["dsp", "elsewhere.so", "plugins/libmsnarrows.so"];
 
 /// `narrows voip`.
 ///
@@ -51,9 +58,9 @@ pub fn run(global: &Global, args: &Voip) -> Result<(), Failure> {
     }
     let speech = wav::read(args.play.as_deref().unwrap_or(Path::new(SPEECH)))?;
     if let Some(port) = args.port {
-        house::is_free(port)?;
+        registrar::is_free(port)?;
     }
-    house::equipped(&args.plugin)?;
+    equipped(&args.plugin)?;
     let plugin = absolute(&args.plugin)?;
     let stop = catch_signals()?;
     let machine = Machine::look(&Root::default());
@@ -64,16 +71,17 @@ pub fn run(global: &Global, args: &Voip) -> Result<(), Failure> {
     let mut left = None;
     for configuration in &configurations {
         progress.say(&configuration.name);
-        let house = House::new(&stop, global.priority)?;
+        let house = House::new("calls", &stop, global.priority)?;
         let measured = call::make(&house, args, &plugin, global.cores, configuration, &speech);
         if let Some(keep) = &args.keep {
             house.keep(&keep.join(configuration.name.replace('/', ",")))?;
         }
-        let measured = measured?;
-        report.results.push(Row::new(configuration, args.calls, &measured, &known));
-        let said = |note: &String| format!("{}: {note}", configuration.name);
-        report.notes.extend(measured.notes.iter().map(said));
-        left = left.or(measured.talked.left);
+        for measured in measured? {
+            report.results.push(Row::new(configuration, args.calls, &measured, &known));
+            let said = |note: &String| format!("{}: {note}", configuration.name);
+            report.notes.extend(measured.notes.iter().map(said));
+            left = left.or(measured.talked.left);
+        }
         progress.step();
     }
     drop(progress);
@@ -91,6 +99,14 @@ pub fn run(global: &Global, args: &Voip) -> Result<(), Failure> {
         }
         None => Ok(()),
     }
+}
+
+/// Whether all programs and the plugin are there.
+fn equipped(plugin: &Path) -> Result<(), Failure> {
+    house::installed("calls", &PROGRAMS, "ci/setup telephone")?;
+    let how = "build it with ci/setup telephone and make -C apps/linphone-dsp, or say with \
+               --plugin where it is";
+    house::built(plugin, &BUILT, how)
 }
 
 /// Telephones have directories of their own.

@@ -1,9 +1,9 @@
 //! A telephone: `linphonec` with a home of its own, and files instead of a sound card.
 
-use super::helper::{Helper, Start};
-use super::house::{self, House};
 use super::statistics::Statistics;
 use crate::base::failure::{Failure, Kind};
+use crate::experiments::house::helper::{Helper, Start};
+use crate::experiments::house::{self, House};
 use crate::formats::functions::g711::Law;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,8 +1,8 @@
 //! The registrar: `kamailio` on loopback, which telephones register at and calls go through.
 
-use super::helper::{Helper, Start};
-use super::house::{self, House};
-use crate::base::failure::Failure;
+use crate::base::failure::{Failure, Kind};
+use crate::experiments::house::helper::{Helper, Start};
+use crate::experiments::house::{self, House};
 use std::ffi::OsStr;
 use std::net::Ipv4Addr;
 use std::net::UdpSocket;
@@ -65,7 +65,7 @@ impl Registrar {
     pub fn start(house: &House, port: Option<u16>) -> Result<Registrar, Failure> {
         let port = match port {
             Some(port) => {
-                house::is_free(port)?;
+                is_free(port)?;
                 port
             }
             None => house::free_port()?,
@@ -120,4 +120,19 @@ fn options(port: u16, own: u16) -> String {
         String::new(),
     ]
     .join("\r\n")
+}
+
+/// # Errors
+/// [`Kind::Name`] if another has the port.
+pub(super) fn is_free(port: u16) -> Result<(), Failure> {
+    match UdpSocket::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let text = format!(
+                "UDP port {port} cannot be had for the registrar: {error}: name another with \
+                 --port, or leave it out"
+            );
+            Err(Failure::new(Kind::Name, text))
+        }
+    }
 }

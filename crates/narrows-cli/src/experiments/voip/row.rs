@@ -66,7 +66,8 @@ pub struct Row {
     pub frames_here: u64,
     /// Frames that telephones coded because the DSP, which had them, was late or lost.
     pub frames_late: u64,
-    /// Frames as the DSP counts them; none without one, or if it has left.
+    /// Frames as the DSP counts them until its end; none without one, if it has left, or if it goes
+    /// on to the next calls.
     pub frames_served: Option<u64>,
     /// How often telephones lost the DSP.
     pub lost: u64,

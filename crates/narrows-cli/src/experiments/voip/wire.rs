@@ -5,9 +5,9 @@
 //! `wireshark` if asked. RTP is not counted elsewhere instead: the times between packets are what
 //! the published table has, and only the kernel stamps them where they pass.
 
-use super::helper::{Helper, Start};
-use super::house::{self, House};
 use crate::base::failure::{Failure, Kind};
+use crate::experiments::house::helper::{Helper, Start};
+use crate::experiments::house::{self, House};
 use rustix::process::Signal;
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, UdpSocket};

@@ -1,4 +1,9 @@
 //! Where all processes of a measurement live: a directory, free ports, and the flag of Ctrl-C.
+//!
+//! A [`helper`] holds a process of others, and [`load`] says what it takes of the processors.
+
+pub(crate) mod helper;
+pub(crate) mod load;
 
 use crate::base::failure::{Failure, Kind};
 use std::ffi::OsString;
@@ -8,34 +13,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Programs of others, and the package of Debian that has each.
-const PROGRAMS: [(&str, &str); 5] = [
-    ("linphonec", "linphone-cli"),
-    ("kamailio", "kamailio"),
-    ("tshark", "tshark"),
-    ("dumpcap", "wireshark-common"),
-    ("setpriv", "util-linux"),
-];
-/// What `make -C apps/linphone-dsp` builds.
-const BUILT: [&str; 3] = ["dsp", "elsewhere.so", "plugins/libmsnarrows.so"];
-
 /// A house.
-pub(super) struct House {
+pub(crate) struct House {
     directory: tempfile::TempDir,
     stop: Arc<AtomicBool>,
     priority: Option<u8>,
+    /// What lives in it, in the plural.
+    whose: &'static str,
 }
 
 impl House {
     /// # Errors
     /// [`Kind::Output`].
-    pub fn new(stop: &Arc<AtomicBool>, priority: Option<u8>) -> Result<House, Failure> {
-        let made = tempfile::Builder::new().prefix("narrows-voip-").tempdir();
+    pub fn new(
+        whose: &'static str,
+        stop: &Arc<AtomicBool>,
+        priority: Option<u8>,
+    ) -> Result<House, Failure> {
+        let made = tempfile::Builder::new().prefix(&format!("narrows-{whose}-")).tempdir();
         let directory = made.map_err(|error| {
             let text = format!("cannot make a temporary directory: {error}: set TMPDIR");
             Failure::new(Kind::Output, text)
         })?;
-        Ok(House { directory, stop: Arc::clone(stop), priority })
+        Ok(House { directory, stop: Arc::clone(stop), priority, whose })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -83,13 +83,26 @@ impl House {
         let end = Instant::now() + time;
         loop {
             if self.stop.load(Ordering::Relaxed) {
-                return Err(Failure::new(Kind::Stopped, "stopped: all calls are ended"));
+                let text = format!("stopped: all {} are ended", self.whose);
+                return Err(Failure::new(Kind::Stopped, text));
             }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
             }
             std::thread::sleep(left.min(TURN));
+        }
+    }
+
+    /// Removes the directory of this name, and the files whose name begins with it and a point.
+    pub fn forget(&self, name: &str) {
+        let start = format!("{name}.");
+        // What stays goes with the house.
+        let _ = std::fs::remove_dir_all(self.path(name));
+        for entry in std::fs::read_dir(self.directory.path()).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&start) {
+                let _ = std::fs::remove_file(entry.path());
+            }
         }
     }
 
@@ -117,7 +130,7 @@ impl House {
 ///
 /// # Errors
 /// [`Kind::Internal`].
-pub(super) fn free_port() -> Result<u16, Failure> {
+pub(crate) fn free_port() -> Result<u16, Failure> {
     const TRIES: usize = 100;
     let free = |port: u16| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).ok();
     let even = || {
@@ -130,55 +143,67 @@ pub(super) fn free_port() -> Result<u16, Failure> {
     })
 }
 
-/// # Errors
-/// [`Kind::Name`] if another has it.
-pub(super) fn is_free(port: u16) -> Result<(), Failure> {
-    match UdpSocket::bind((Ipv4Addr::LOCALHOST, port)) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let text = format!(
-                "UDP port {port} cannot be had for the registrar: {error}: name another with \
-                 --port, or leave it out"
-            );
-            Err(Failure::new(Kind::Name, text))
-        }
-    }
+/// Whether nobody has a UDP port of loopback.
+pub(crate) fn is_free(port: u16) -> bool {
+    UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
+/// Whether somebody listens at a UDP port, of any address. Asking for it oneself would take it away
+/// from who is just about to.
+pub(crate) fn is_bound(port: u16) -> bool {
+    let end = format!(":{port:04X}");
+    ["/proc/net/udp", "/proc/net/udp6"].iter().any(|table| {
+        let text = std::fs::read_to_string(table).unwrap_or_default();
+        text.lines().any(|line| {
+            line.split_whitespace().nth(1).is_some_and(|address| address.ends_with(&end))
+        })
+    })
 }
 
 /// Where programs are looked for: where Debian has servers too, which is not in every user's path.
-pub(super) fn path() -> OsString {
+pub(crate) fn path() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
     // A folder with a colon in its name, which cannot be joined, came from no path.
     std::env::join_paths(folders).unwrap_or(path)
 }
 
-/// Whether all programs and the plugin are there.
+/// Whether programs of others are there, each with the package of Debian that has it.
 ///
 /// # Errors
-/// [`Kind::Input`] with what is missing, and how it is had.
-pub(super) fn equipped(plugin: &Path) -> Result<(), Failure> {
+/// [`Kind::Input`] with the packages that are missing, and how they are had.
+pub(crate) fn installed(what: &str, programs: &[(&str, &str)], setup: &str) -> Result<(), Failure> {
     let path = path();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let has = |program: &&str| folders.iter().any(|folder| folder.join(program).is_file());
-    let mut missing: Vec<&str> =
-        PROGRAMS.iter().filter(|(program, _)| !has(program)).map(|(_, package)| *package).collect();
-    missing.dedup();
-    if !missing.is_empty() {
-        let text = format!(
-            "calls need Debian's packages {}: install them with ci/setup telephone",
-            missing.join(", ")
-        );
-        return Err(Failure::new(Kind::Input, text));
+    let has = |program: &str| folders.iter().any(|folder| folder.join(program).is_file());
+    let missing = programs.iter().filter(|(program, _)| !has(program));
+    absent(what, missing.map(|(_, package)| *package).collect(), setup)
+}
+
+/// # Errors
+/// [`Kind::Input`] if any package is missing.
+pub(crate) fn absent(what: &str, mut packages: Vec<&str>, setup: &str) -> Result<(), Failure> {
+    packages.dedup();
+    match packages.is_empty() {
+        true => Ok(()),
+        false => {
+            let packages = packages.join(", ");
+            let text =
+                format!("{what} need Debian's packages {packages}: install them with {setup}");
+            Err(Failure::new(Kind::Input, text))
+        }
     }
-    match BUILT.iter().find(|file| !plugin.join(file).is_file()) {
+}
+
+/// Whether files were built in a folder.
+///
+/// # Errors
+/// [`Kind::Input`] with the first that is missing, and how it is had.
+pub(crate) fn built(folder: &Path, files: &[&str], how: &str) -> Result<(), Failure> {
+    match files.iter().find(|file| !folder.join(file).is_file()) {
         None => Ok(()),
         Some(file) => {
-            let text = format!(
-                "there is no {}: build it with ci/setup telephone and make -C apps/linphone-dsp, or \
-                 say with --plugin where it is",
-                plugin.join(file).display()
-            );
+            let text = format!("there is no {}: {how}", folder.join(file).display());
             Err(Failure::new(Kind::Input, text))
         }
     }

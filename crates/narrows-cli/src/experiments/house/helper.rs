@@ -1,7 +1,7 @@
 //! A process of others: started with its output in a file, told things, and ended with this
 //! command.
 
-use super::house::House;
+use super::House;
 use crate::base::failure::{Failure, Kind};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::ffi::OsStr;
@@ -16,14 +16,14 @@ use std::time::{Duration, Instant};
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A process, which is killed when this is dropped.
-pub(super) struct Helper {
+pub(crate) struct Helper {
     name: String,
     child: Child,
     log: PathBuf,
 }
 
 /// What it is started with.
-pub(super) struct Start<'a> {
+pub(crate) struct Start<'a> {
     /// What sentences call it.
     pub name: String,
     /// The program and its arguments.
@@ -48,7 +48,7 @@ impl Helper {
         // The system tells it to leave should this command be killed, and so could not.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM", "--"]).args(words).envs(environment);
-        command.env("PATH", super::house::path());
+        command.env("PATH", super::path());
         // What it leaves, as PulseAudio's library does, goes with the house.
         command.env("TMPDIR", log.parent().unwrap_or(Path::new("/tmp")));
         command.stdin(Stdio::piped()).stdout(output.try_clone().map_err(failed)?).stderr(output);
