@@ -68,7 +68,7 @@ struct Calls<'a> {
     answerers: Vec<Phone>,
 }
 
-/// Makes the calls, and again for as long as that was asked for: with other telephones, but the same
+/// Makes the calls, and more for as long as was asked for: with other telephones, but the same
 /// registrar and the same DSP. What was measured each time.
 ///
 /// # Errors
