@@ -1,6 +1,6 @@
 //! Real sessions through a media gateway whose codecs run on another core: `narrows gateway`.
 //!
-//! [`mod@plan`] says which sessions there are and when. `processes` are the gateway and its DSP,
+//! `plan` says which sessions there are and when. `processes` are the gateway and its DSP,
 //! which `apps/gateway` builds; `control` asks the gateway for a `session`, whose two ends are
 //! `client`s: programs of others. `carry` carries all sessions one way, `statistics` is what the
 //! gateway and the DSP have counted of them, and `simulated` carries the same on a simulated chip.
