@@ -128,8 +128,8 @@ fn explained(rows: &[Row]) -> Vec<String> {
     if rows.iter().any(|row| row.work_us > 0.0) {
         notes.push(
             "The DSP sleeps for the time that a call is to take, and codes for the caller alone. \
-             timer=TIME looks every TIME whether or not a call is under way, poll=TIME from the first \
-             call under way on."
+             timer=TIME looks every TIME whether or not a call is under way, poll=TIME from the \
+             first call under way on."
                 .to_owned(),
         );
     }
