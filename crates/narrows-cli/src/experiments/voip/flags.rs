@@ -39,7 +39,8 @@ pub struct Voip {
     /// Where frames are coded, one after the other
     #[arg(long, value_name = "client|dsp", value_delimiter = ',', default_values = ["client", "dsp"])]
     pub codec: Vec<Codec>,
-    /// How calls of the DSP travel, one after the other; each names interrupt, poll=TIME or timer=TIME
+    /// How calls of the DSP travel, one after the other; each names interrupt, poll=TIME or
+    /// timer=TIME
     #[arg(long, value_name = "STRATEGY", value_delimiter = ',', value_parser = told,
           default_value = "interrupt/internal")]
     pub strategy: Vec<String>,

@@ -79,8 +79,8 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
         Ok(false)
     }
 
-    /// Sends what is left of the bytes of a block of the lane whose turn it is. False if there is no
-    /// room for all.
+    /// Sends what is left of the bytes of a block of the lane whose turn it is. False if there is
+    /// no room for all.
     fn send_block<F: Frames<Buffer = O>>(
         &mut self,
         frames: &mut F,
