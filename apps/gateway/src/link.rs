@@ -45,10 +45,10 @@ pub(crate) fn run(
     linked: &AtomicBool,
 ) -> Left {
     let ways = tuner::ways();
-    let mut room = tuner::Room::new(&ways);
+    let mut rooms = tuner::rooms(&ways);
     let deadlines = choices.deadlines;
     let left = Left { decided: Vec::new(), found: 0, lost: 0 };
-    let tuner = match Tuner::new(choices, internal(), &ways, &mut room) {
+    let tuner = match Tuner::new(choices, internal(), &ways, &mut rooms) {
         Ok(tuner) => tuner,
         Err(error) => {
             log(&format!("strategies cannot be chosen: {error}"));

@@ -4,13 +4,10 @@
 use std::time::Duration;
 
 use narrows::strategy::{Notification, Strategy};
-use narrows_tune::control::{
-    Cause, ControlError, Controller, FlowState, Handle, Planned, Settings, Switch, Tables, differs,
-};
+use narrows_tune::control::{Cause, ControlError, Controller, Handle, Settings, Switch, differs};
 use narrows_tune::model::{Costs, Flow, Parameters, WHOLE, estimate};
-use narrows_tune::optimise::{
-    Choice, Dsp, Group, GroupState, HullStep, KeptChoice, Pick, SearchFrame, Storage,
-};
+use narrows_tune::optimise::Dsp;
+use narrows_tune::rooms::ControlRooms;
 use serde::Serialize;
 
 use crate::frame::{Kind, REQUEST, RESPONSE};
@@ -85,42 +82,10 @@ pub fn ways() -> [Vec<Strategy>; 2] {
     })
 }
 
-/// What the controller works in.
-pub struct Room<'s> {
-    flows: Vec<Option<FlowState<'s>>>,
-    planned: Vec<Planned>,
-    groups: Vec<Group>,
-    members: Vec<u16>,
-    choices: Vec<Choice>,
-    numbers: Vec<u16>,
-    picks: Vec<Pick>,
-    states: Vec<GroupState>,
-    kept: Vec<KeptChoice>,
-    steps: Vec<HullStep>,
-    frames: Vec<SearchFrame>,
-    trial: Vec<Pick>,
-}
-
-impl Room<'_> {
-    /// For directions with these ways.
-    #[must_use]
-    pub fn new(ways: &[Vec<Strategy>; 2]) -> Self {
-        let choices = MOST * ways.iter().map(Vec::len).max().unwrap_or(0);
-        Room {
-            flows: vec![None; MOST],
-            planned: vec![Planned::default(); MOST],
-            groups: vec![Group::default(); MOST],
-            members: vec![0; MOST],
-            choices: vec![Choice::default(); choices],
-            numbers: vec![0; choices],
-            picks: vec![Pick::default(); MOST],
-            states: vec![GroupState::default(); MOST],
-            kept: vec![KeptChoice::default(); choices],
-            steps: vec![HullStep::default(); choices],
-            frames: vec![SearchFrame::default(); MOST],
-            trial: vec![Pick::default(); MOST],
-        }
-    }
+/// What the controller works in, for directions with these ways.
+#[must_use]
+pub fn rooms<'s>(ways: &[Vec<Strategy>; 2]) -> ControlRooms<'s> {
+    ControlRooms::new(MOST, MOST * ways.iter().map(Vec::len).max().unwrap_or(0))
 }
 
 /// See the module page.
@@ -148,29 +113,13 @@ impl<'a, 's> Tuner<'a, 's> {
         choices: Choices,
         memory: u32,
         ways: &'s [Vec<Strategy>; 2],
-        room: &'a mut Room<'s>,
+        rooms: &'a mut ControlRooms<'s>,
     ) -> Result<Tuner<'a, 's>, ControlError> {
         let costs = Parameters::default().costs()?;
-        let tables = Tables {
-            flows: &mut room.flows,
-            planned: &mut room.planned,
-            groups: &mut room.groups,
-            members: &mut room.members,
-            choices: &mut room.choices,
-            numbers: &mut room.numbers,
-            picks: &mut room.picks,
-            search: Storage {
-                groups: &mut room.states,
-                kept: &mut room.kept,
-                steps: &mut room.steps,
-                frames: &mut room.frames,
-                trial: &mut room.trial,
-            },
-        };
         let dsp = Dsp { memory: choices.memory.unwrap_or(memory), work: WHOLE };
-        let controller = choices
-            .auto
-            .then(|| Controller::new(tables, costs, &[dsp], u64::from(WHOLE), Settings::default()));
+        let controller = choices.auto.then(|| {
+            Controller::new(rooms.tables(), costs, &[dsp], u64::from(WHOLE), Settings::default())
+        });
         Ok(Tuner {
             choices,
             ways,
@@ -378,8 +327,8 @@ mod tests {
     #[test]
     fn named_strategies_are_refused_once_internal_memory_is_taken_and_not_after_one_left() {
         let ways = ways();
-        let mut room = Room::new(&ways);
-        let mut tuner = Tuner::new(choices(false, 4096), 1 << 20, &ways, &mut room).unwrap();
+        let mut rooms = rooms(&ways);
+        let mut tuner = Tuner::new(choices(false, 4096), 1 << 20, &ways, &mut rooms).unwrap();
         let mut carried = 0;
         while tuner.arrive(carried, Kind::Audio, Duration::ZERO).is_ok() {
             carried += 1;
@@ -395,8 +344,8 @@ mod tests {
     #[test]
     fn sessions_are_refused_when_the_dsp_has_no_time_left() {
         let ways = ways();
-        let mut room = Room::new(&ways);
-        let mut tuner = Tuner::new(choices(true, 16384), 1 << 20, &ways, &mut room).unwrap();
+        let mut rooms = rooms(&ways);
+        let mut tuner = Tuner::new(choices(true, 16384), 1 << 20, &ways, &mut rooms).unwrap();
         let mut now = Duration::ZERO;
         let (first, by) = tuner.arrive(0, Kind::Audio, now).unwrap();
         assert_eq!(by.to_string(), SAFE.parse::<Strategy>().unwrap().to_string());

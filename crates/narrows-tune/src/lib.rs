@@ -32,8 +32,13 @@
 #![cfg_attr(not(any(test, feature = "solver")), no_std)]
 #![deny(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 pub mod control;
 pub mod model;
 pub mod optimise;
+#[cfg(feature = "alloc")]
+pub mod rooms;
 #[cfg(feature = "solver")]
 pub mod solver;

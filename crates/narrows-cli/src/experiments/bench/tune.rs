@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use narrows_tune::optimise::{Choice, Dsp, Group, Problem};
+use narrows_tune::rooms::SearchRooms;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::progress::Progress;
 use crate::base::report::Bound;
 use crate::experiments::bench::task::{Asked, Section, rounds};
-use crate::rig::plan::rooms::Rooms;
 use crate::rig::series::Series;
 
 /// Problems of a row, if no other number is asked for.
@@ -119,7 +119,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
 fn time(size: &Size, seed: u64) -> Result<(f64, f64), Failure> {
     let drawn = Drawn::new(size, seed);
     let problem = drawn.problem();
-    let mut rooms = Rooms::default();
+    let mut rooms = SearchRooms::default();
     rooms.fit(&problem);
     let refused = |why| {
         let text = format!("the optimiser refuses problem {seed}: {why}: report this defect");
@@ -143,7 +143,7 @@ mod tests {
         for size in &SIZES {
             let size = Size { limit: size.limit.min(20_000), ..*size };
             let drawn = Drawn::new(&size, 1);
-            let mut rooms = Rooms::default();
+            let mut rooms = SearchRooms::default();
             rooms.fit(&drawn.problem());
             let found = rooms.solve(&drawn.problem(), size.limit).unwrap();
             assert!(found.gap() <= 10_000, "{} flows: {found:?}", size.flows);

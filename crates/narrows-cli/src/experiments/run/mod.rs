@@ -17,7 +17,6 @@ mod returned;
 mod round;
 mod row;
 mod setup;
-mod storage;
 mod summary;
 mod text;
 

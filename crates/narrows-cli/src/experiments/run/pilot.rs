@@ -2,7 +2,6 @@
 
 use super::lane::{Lane, Stage};
 use super::setup::Setup;
-use super::storage::Storage;
 use crate::base::report::{DecisionRow, SwitchRow};
 use crate::rig::peer::Peer;
 use crate::rig::place::Place;
@@ -11,6 +10,7 @@ use narrows::strategy::{Notification, Strategy};
 use narrows_tune::control::{Cause, ControlError, Controller, Decision, Handle, Learner, Switch};
 use narrows_tune::model::{Flow, estimate};
 use narrows_tune::optimise::Dsp;
+use narrows_tune::rooms::ControlRooms;
 use std::time::Duration;
 
 /// Parts per million of a percent.
@@ -66,10 +66,10 @@ impl<'a, 's> Pilot<'a, 's> {
     /// [`ControlError::Budget`].
     pub fn new(
         setup: &'s Setup,
-        storage: &'a mut Storage<'s>,
+        rooms: &'a mut ControlRooms<'s>,
     ) -> Result<Pilot<'a, 's>, ControlError> {
         let Setup { costs, load, settings, .. } = *setup;
-        let controller = Controller::new(storage.tables(), costs, &setup.dsps, load, settings)?;
+        let controller = Controller::new(rooms.tables(), costs, &setup.dsps, load, settings)?;
         Ok(Pilot {
             setup,
             controller,

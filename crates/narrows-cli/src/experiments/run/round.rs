@@ -9,7 +9,6 @@ use super::live::Live;
 use super::parts::PARTS;
 use super::pilot::Pilot;
 use super::setup::Setup;
-use super::storage::Storage;
 use crate::base::failure::{Failure, Kind};
 use crate::base::progress::Progress;
 use crate::base::report::DecisionRow;
@@ -128,8 +127,8 @@ pub(super) fn run<P: Place>(
         peer.node.set_notification(strategy.notification);
     }
     let setup = plan.setup.filter(|_| policy == Policy::Auto);
-    let mut storage = setup.map(Storage::new);
-    let pilot = setup.zip(storage.as_mut()).map(|(setup, storage)| Pilot::new(setup, storage));
+    let mut rooms = setup.map(Setup::rooms);
+    let pilot = setup.zip(rooms.as_mut()).map(|(setup, rooms)| Pilot::new(setup, rooms));
     let pilot = pilot.transpose().map_err(|error| {
         Failure::new(Kind::Workload, format!("flows cannot be controlled here: {error}"))
     })?;

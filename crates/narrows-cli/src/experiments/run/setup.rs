@@ -15,6 +15,7 @@ use narrows_sim::chip::Chip;
 use narrows_tune::control::Settings;
 use narrows_tune::model::{self, Costs, Parameters};
 use narrows_tune::optimise::Dsp;
+use narrows_tune::rooms::ControlRooms;
 use std::time::Duration;
 
 /// What every flow begins with.
@@ -51,6 +52,12 @@ pub(crate) struct Setup {
 pub(super) type OnChip<'a> = Option<(&'a Chip, Cores)>;
 
 impl Setup {
+    /// What a controller of all flows works in.
+    pub(super) fn rooms<'s>(&self) -> ControlRooms<'s> {
+        let choices = self.flows.iter().map(|one| one.strategies.len()).sum();
+        ControlRooms::new(self.flows.len(), choices)
+    }
+
     /// Measures what the peer runs on, if any flow is to be controlled.
     ///
     /// # Errors

@@ -2,17 +2,16 @@
 
 mod blocks;
 mod refusal;
-pub(crate) mod rooms;
 pub(crate) mod subjects;
 mod terms;
 mod together;
 
-use crate::rig::plan::rooms::Rooms;
 use crate::rig::plan::together::Delay;
 use blocks::Needed;
 use narrows::strategy::{Placement, Transfer};
 use narrows_tune::model::{Buffers, Estimate, Flow, WHOLE, estimate, picos};
 use narrows_tune::optimise::{Choice, Dsp, Group, Problem};
+use narrows_tune::rooms::SearchRooms;
 
 pub(crate) use crate::rig::plan::refusal::refused;
 pub(crate) use crate::rig::plan::terms::{
@@ -241,7 +240,7 @@ impl<'a> Planner<'a> {
         let dsps = vec![dsp; usize::from(self.machine.dsps)];
         let load = self.machine.load;
         let problem = Problem { groups: &groups, choices: &choices, dsps: &dsps, load };
-        let mut rooms = Rooms::default();
+        let mut rooms = SearchRooms::default();
         rooms.fit(&problem);
         let found = rooms.solve(&problem, NODES).map_err(NoPlan::Together)?;
         let mut given = vec![None; self.subjects.len()];
