@@ -29,9 +29,9 @@ impl Figures {
             dropped: 0,
             own: 0,
             failed: 0,
-            // Up to an hour, to a hundredth: such bounds are always accepted.
+            // Up to an hour, to a hundredth.
             answers: Histogram::new_with_bounds(1, 3_600_000_000, 2)
-                .unwrap_or_else(|_| Histogram::new(2).expect("two digits are within limits")),
+                .expect("such bounds are within limits"),
             first: None,
             last: None,
         }

@@ -186,21 +186,16 @@ impl Medium {
                 }
                 self.out.gone = self.out.gone.wrapping_add(bytes);
             }
-            Mechanism::Bmm => {
-                self.settle()?;
-                self.cpu.ask_manager(from, (Way::Write, Kind::Indirect), &[address, bytes])?;
-                self.out.busy = true;
-            }
+            Mechanism::Bmm => self.ask(Kind::Indirect, &[address, bytes])?,
         }
         self.out.room -= bytes;
         Ok(())
     }
 
-    /// Has the buffer manager copy bytes of an address in this cluster to where they belong.
-    fn place(&mut self, address: u32, to: u32, bytes: u32) -> Result<(), Fault> {
+    /// Has the buffer manager send something, once it has what it was asked for before.
+    fn ask(&mut self, kind: Kind, words: &[u32]) -> Result<(), Fault> {
         self.settle()?;
-        let from = self.out.line.from;
-        self.cpu.ask_manager(from, (Way::Write, Kind::Address), &[address, to, bytes])?;
+        self.cpu.ask_manager(self.out.line.from, (Way::Write, kind), words)?;
         self.out.busy = true;
         Ok(())
     }
@@ -218,7 +213,7 @@ impl Medium {
         }
         let mut word = (header.len() as u32) << 24 | len;
         if let (Some(payload), Some(to)) = (payload, placed) {
-            self.place(payload.from, to, whole(len))?;
+            self.ask(Kind::Address, &[payload.from, to, whole(len)])?;
             word |= PLACED;
         }
         // The buffer has left for the frame before.
