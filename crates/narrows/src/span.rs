@@ -92,6 +92,88 @@ pub enum Edge {
     Leave,
 }
 
+/// What a node notes of its messages and waits, for a platform that keeps a trace.
+///
+/// Both ends of a link number what goes over it alike, so a platform that knows which two ends
+/// belong together finds the two halves of each message's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// The application hands over what is sent next, or an answer is going to be sent.
+    Begins,
+    /// Something is published on a link.
+    Sent(Passage),
+    /// Something was taken off a link and waits at this node in an entry of the link's inbox; with
+    /// none, it was taken straight to where it is used.
+    Taken(Passage, Option<u16>),
+    /// What waited in an entry of a link's inbox is used: handed out, or served.
+    Used {
+        /// The platform's name for the link.
+        link: u32,
+        /// The entry.
+        entry: u16,
+    },
+    /// The wait that comes is for this.
+    Waits(For),
+}
+
+/// What a sender waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    /// A slot of the ring.
+    Credit,
+    /// A block of the pool.
+    Block,
+    /// The peer's answer to a change of strategy.
+    Switch,
+}
+
+/// One message on one link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The platform's name for the link.
+    pub link: u32,
+    /// Its number on the link in its direction, from 1. Numbers wrap round.
+    pub number: u32,
+    /// What it carries.
+    pub kind: Carried,
+    /// Bytes of payload.
+    pub bytes: u32,
+    /// A port, a function or a flow, by kind.
+    pub source: u16,
+    /// Where it goes.
+    pub target: u16,
+    /// 0 is the most urgent, 7 the least; of a response its status.
+    pub priority: u8,
+    /// The sender's mark, or the number of a call.
+    pub tag: u16,
+}
+
+/// What a message carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// A message to a port.
+    Message,
+    /// A request to a function.
+    Request,
+    /// The response to a request.
+    Response,
+    /// A word between the two stacks.
+    Control,
+}
+
+impl Carried {
+    /// Its name in traces.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Carried::Message => "message",
+            Carried::Request => "request",
+            Carried::Response => "response",
+            Carried::Control => "control",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,7 @@ use crate::strategy::Strategy;
 #[inline]
 pub fn send<P: Platform>(
     platform: &P,
+    key: u32,
     shared: &mut Shared<P>,
     strategy: &Strategy,
     descriptor: Descriptor,
@@ -21,7 +22,7 @@ pub fn send<P: Platform>(
 ) -> Result<(), DriverError> {
     let id = driver::call_id(&descriptor);
     platform.stamp(Span::Connection, Edge::Enter, id);
-    let sent = driver::send(platform, shared, strategy, descriptor, payload);
+    let sent = driver::send(platform, key, shared, strategy, descriptor, payload);
     platform.stamp(Span::Connection, Edge::Leave, id);
     sent
 }

@@ -15,7 +15,7 @@ pub use frames::{Frames, NoFrame, NotSent, NotThere};
 
 use crate::memory::{Block, Corrupt, Descriptor, Kind, Placed, PoolError, Shared, Taken};
 use crate::platform::Platform;
-use crate::span::{Edge, Span};
+use crate::span::{Carried, Edge, Note, Passage, Span};
 use crate::strategy::{Strategy, Transfer};
 
 /// What is to be sent.
@@ -63,13 +63,27 @@ pub(crate) fn call_id(descriptor: &Descriptor) -> u32 {
     u32::from(flow) << 16 | u32::from(descriptor.tag)
 }
 
-/// Sends one message: places the payload, publishes the descriptor, rings if the peer sleeps.
+/// What is noted of a message on its way over a link that the platform knows by this key.
+pub(crate) fn passage(link: u32, number: u32, descriptor: &Descriptor) -> Passage {
+    let &Descriptor { kind, len: bytes, source, target, priority, tag, .. } = descriptor;
+    let kind = match kind {
+        Kind::Message => Carried::Message,
+        Kind::Request => Carried::Request,
+        Kind::Response => Carried::Response,
+        Kind::Control => Carried::Control,
+    };
+    Passage { link, number, kind, bytes, source, target, priority, tag }
+}
+
+/// Sends one message: places the payload, publishes the descriptor, rings if the peer sleeps. `key`
+/// is the platform's name for the link.
 ///
 /// # Errors
 /// See [`DriverError`]; nothing was sent.
 #[inline]
 pub fn send<P: Platform>(
     platform: &P,
+    key: u32,
     shared: &mut Shared<P>,
     strategy: &Strategy,
     descriptor: Descriptor,
@@ -95,6 +109,12 @@ pub fn send<P: Platform>(
             // comes to its next stamp.
             platform.stamp(Span::PhaseC, Edge::Leave, id);
             platform.stamp(Span::PhaseD, Edge::Enter, id);
+        }
+        if platform.tracing() {
+            // Before it is published, as above: no receiver has it sooner than it is sent.
+            let descriptor = Descriptor { len: placed.len(), ..descriptor };
+            let number = shared.tx.sent().wrapping_add(1);
+            platform.note(&Note::Sent(passage(key, number, &descriptor)));
         }
         shared.publish(descriptor, placed);
         platform.stamp(Span::Memory, Edge::Leave, id);

@@ -50,7 +50,12 @@ impl<P: Platform> Node<P> {
         flow: FlowId,
         payload: impl Into<Payload<'a>>,
     ) -> Result<u16, SendError> {
-        let mut payload = payload.into();
+        self.begins();
+        self.start_again(flow, payload.into())
+    }
+
+    #[inline]
+    fn start_again(&mut self, flow: FlowId, mut payload: Payload<'_>) -> Result<u16, SendError> {
         let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
         if let Target::Port(_) = found.target {
             return Err(SendError::NoFunction);
@@ -218,20 +223,24 @@ impl<P: Platform> Node<P> {
         let (link, how) = (found.link, found.strategy.notification);
         let deadline = self.deadline(within);
         let mut request = request.into();
+        self.begins();
         loop {
             let again = match &mut request {
-                Payload::Bytes(bytes) => self.start(flow, Payload::Bytes(bytes)),
-                Payload::Reserved(reserved) => self.start(flow, Payload::Reserved(reserved)),
+                Payload::Bytes(bytes) => self.start_again(flow, Payload::Bytes(bytes)),
+                Payload::Reserved(reserved) => self.start_again(flow, Payload::Reserved(reserved)),
             };
-            match again {
+            let error = match again {
                 Ok(_) => break,
-                Err(SendError::RingFull | SendError::PoolEmpty | SendError::Switching) => {}
+                Err(
+                    error @ (SendError::RingFull | SendError::PoolEmpty | SendError::Switching),
+                ) => error,
                 Err(SendError::Gone(reason)) => return Err(CallError::Gone(reason)),
                 Err(error) => return Err(CallError::Start(error)),
-            }
+            };
             if self.passed(deadline) {
                 return Err(CallError::Start(SendError::Deadline));
             }
+            self.waits_for(&error);
             self.wait_on(link, how, deadline);
         }
         let done = self.await_response(flow, deadline, response);

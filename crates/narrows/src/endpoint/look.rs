@@ -3,11 +3,12 @@
 
 use super::route::Last;
 use super::{Address, Node, Port, Received, What};
+use crate::driver;
 use crate::link::{Link, LinkId};
 pub(super) use crate::memory::More;
 use crate::memory::{Descriptor, Shared};
 use crate::platform::Platform;
-use crate::span::{Edge, Span};
+use crate::span::{Edge, Note, Span};
 use crate::strategy::Transfer;
 
 /// The ring on which a message may be.
@@ -33,12 +34,18 @@ impl<P: Platform> Ready<'_, P> {
             Some(place)
         };
         let taken = self.link.shared.take_into::<SHORT>(platform, port, copied, place)?;
-        Ok(taken.map(|d| Received {
-            what: What::Message,
-            from: Address { link: id, port: d.source },
-            len: d.len as usize,
-            priority: d.priority,
-            tag: d.tag,
+        Ok(taken.map(|d| {
+            if P::RECEIPTS && platform.tracing() {
+                let passage = driver::passage(self.link.key, self.link.shared.rx.taken(), &d);
+                platform.note(&Note::Taken(passage, None));
+            }
+            Received {
+                what: What::Message,
+                from: Address { link: id, port: d.source },
+                len: d.len as usize,
+                priority: d.priority,
+                tag: d.tag,
+            }
         }))
     }
 }
@@ -121,7 +128,9 @@ impl<P: Platform> Node<P> {
     #[inline(never)]
     fn learn(&mut self, port: Port) -> Result<(), More> {
         let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return Err(More) };
-        if !endpoint.queue.is_empty() {
+        // What is received is noted on the long way, unless the short one does so.
+        let noted = !P::RECEIPTS && self.platform.tracing();
+        if noted || !endpoint.queue.is_empty() {
             return Err(More);
         }
         let copied = endpoint.strategy.transfer != Transfer::CopyEngine;

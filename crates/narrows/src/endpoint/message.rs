@@ -8,7 +8,7 @@ use crate::driver::DriverError;
 use crate::link::{self, LinkId};
 use crate::memory::{Descriptor, Plain};
 use crate::platform::{Instant, Lost, Platform};
-use crate::span::{Edge, Span};
+use crate::span::{Edge, For, Note, Span};
 use crate::strategy::Strategy;
 
 /// An endpoint's number on its node.
@@ -319,6 +319,35 @@ impl<P: Platform> Node<P> {
         to: To,
         message: &mut Message<'_>,
     ) -> Result<(), SendError> {
+        self.begins();
+        self.attempt_again(from, to, message)
+    }
+
+    /// Notes that something is going to be sent.
+    pub(super) fn begins(&self) {
+        if self.platform.tracing() {
+            self.platform.note(&Note::Begins);
+        }
+    }
+
+    /// Notes what a sender waits for that could not send now.
+    pub(super) fn waits_for(&self, error: &SendError) {
+        if self.platform.tracing() {
+            self.platform.note(&Note::Waits(match error {
+                SendError::PoolEmpty => For::Block,
+                SendError::Switching => For::Switch,
+                _ => For::Credit,
+            }));
+        }
+    }
+
+    #[inline]
+    fn attempt_again(
+        &mut self,
+        from: Port,
+        to: To,
+        message: &mut Message<'_>,
+    ) -> Result<(), SendError> {
         let route = self.route_of(from, to)?;
         if self.post(&route, plain(core::slice::from_ref(message))) == 1 {
             return Ok(());
@@ -340,11 +369,14 @@ impl<P: Platform> Node<P> {
         within: Option<Duration>,
         deadline: &mut Option<Instant>,
     ) -> Result<(), SendError> {
+        self.begins();
         loop {
-            match self.attempt(from, to, message) {
-                Err(SendError::RingFull | SendError::PoolEmpty | SendError::Switching) => {}
+            let error = match self.attempt_again(from, to, message) {
+                Err(
+                    error @ (SendError::RingFull | SendError::PoolEmpty | SendError::Switching),
+                ) => error,
                 done => return done,
-            }
+            };
             if deadline.is_none() {
                 *deadline = self.deadline(within);
             }
@@ -355,6 +387,7 @@ impl<P: Platform> Node<P> {
                 To::Address(to) => to.link,
                 To::Flow(flow) => self.flow_link(flow).ok_or(SendError::Unknown)?,
             };
+            self.waits_for(&error);
             self.wait_on(link, self.agreed(), *deadline);
         }
     }

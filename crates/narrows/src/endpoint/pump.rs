@@ -4,9 +4,11 @@ use super::flow::Phase;
 use super::queue::Queue;
 use super::{LinkError, Node, Port, Select};
 use crate::connection::direct;
+use crate::driver;
 use crate::link::{EntryId, Link, LinkId, News, Target, grow};
 use crate::memory::{Corrupt, Kind, Taken};
 use crate::platform::{Lost, NoStorage, Platform};
+use crate::span::Note;
 
 /// Messages taken off one link before the next has its turn, so that a flood on one neither keeps
 /// the others waiting nor the application. More are taken to reach one that is more urgent.
@@ -157,11 +159,12 @@ impl<P: Platform> Node<P> {
                 }
             }
             Kind::Response => {
+                let flow = self.flows.get(usize::from(d.target)).and_then(Option::as_ref);
+                flow.filter(|f| f.link == id && f.on_the_way > 0).ok_or(Corrupt::Response)?;
+                let at = self.keep(id, taken);
                 let flow = self.flows.get_mut(usize::from(d.target)).and_then(Option::as_mut);
-                let flow = flow.filter(|f| f.link == id && f.on_the_way > 0);
                 let flow = flow.ok_or(Corrupt::Response)?;
                 flow.on_the_way -= 1;
-                let at = self.links.get_mut(id).and_then(|link| link.inbox.put(taken));
                 if let Some(at) = at {
                     flow.responses.push(&mut self.links, at, 0);
                 }
@@ -204,7 +207,23 @@ impl<P: Platform> Node<P> {
     }
 
     pub(super) fn keep(&mut self, id: LinkId, taken: Taken) -> Option<EntryId> {
-        self.links.get_mut(id)?.inbox.put(taken)
+        let link = self.links.get_mut(id)?;
+        let at = link.inbox.put(taken)?;
+        if self.platform.tracing() {
+            let number = link.shared.rx.taken();
+            let passage = driver::passage(link.key, number, &taken.descriptor);
+            self.platform.note(&Note::Taken(passage, Some(at.entry)));
+        }
+        Some(at)
+    }
+
+    /// Notes that the message of an entry is used.
+    pub(super) fn used(&self, at: EntryId) {
+        if self.platform.tracing()
+            && let Some(link) = self.links.at(at.link)
+        {
+            self.platform.note(&Note::Used { link: link.key, entry: at.entry });
+        }
     }
 
     /// Everything that a lost peer had sent has been taken: its flows end, and each endpoint that

@@ -107,6 +107,7 @@ impl<P: Platform> Node<P> {
         let endpoint = endpoint.ok_or(PortError::Closed)?;
         let Some(at) = endpoint.queue.pop(&mut self.links, select) else { return Ok(None) };
         super::look::receipt(&self.platform, port);
+        self.used(at);
         Ok(self.lent(at))
     }
 

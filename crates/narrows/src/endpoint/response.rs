@@ -88,6 +88,7 @@ impl<P: Platform> Node<P> {
             },
         );
         self.platform.stamp(Span::PhaseE, Edge::Leave, call);
+        self.used(part.at);
         // What a peer left unanswered ends the link; this answer counts all the same.
         let _ = self.finish_part(id, &part).map_err(|what| self.fail(link, what));
         Ok(Some((completed, result)))

@@ -8,7 +8,7 @@ use crate::driver::{self, DriverError};
 use crate::link::{self, LinkId, Reply, Target};
 use crate::memory::{Corrupt, Descriptor, Kind};
 use crate::platform::Platform;
-use crate::span::{Edge, Span};
+use crate::span::{Edge, For, Note, Span};
 use crate::strategy::{Strategy, Transfer};
 
 /// Requests that one turn serves of each link.
@@ -111,6 +111,9 @@ impl<P: Platform> Node<P> {
             }
             if self.platform.is_copy() {
                 return Err(ServeError::Forked);
+            }
+            if blocked.is_some() && self.platform.tracing() {
+                self.platform.note(&Note::Waits(For::Credit));
             }
             self.wait(self.agreed(), deadline, blocked);
         }
@@ -220,6 +223,9 @@ impl<P: Platform> Node<P> {
             Err(_) => return Turn::Blocked,
         };
         let call = driver::call_id(&d);
+        if self.platform.tracing() {
+            self.platform.note(&Note::Used { link: link.key, entry: at.entry });
+        }
         self.platform.stamp(Span::PhaseC, Edge::Enter, call);
         let arrived = Arrived {
             platform: &self.platform,
@@ -273,6 +279,9 @@ impl<P: Platform> Node<P> {
                 driver::Payload::Bytes(outgoing.get(..len).unwrap_or_default())
             }
         };
+        if self.platform.tracing() {
+            self.platform.note(&Note::Begins);
+        }
         let mut sent = link::send(&self.platform, link, &strategy, descriptor, payload);
         if sent == Err(DriverError::NoEngine) {
             // The function must not run again because an engine failed: this core copies.

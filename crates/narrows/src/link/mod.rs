@@ -156,7 +156,7 @@ pub fn send<P: Platform>(
 ) -> Result<(), DriverError> {
     let id = driver::call_id(&descriptor);
     platform.stamp(Span::Link, Edge::Enter, id);
-    let sent = direct::send(platform, &mut link.shared, strategy, descriptor, payload);
+    let sent = direct::send(platform, link.key, &mut link.shared, strategy, descriptor, payload);
     platform.stamp(Span::Link, Edge::Leave, id);
     sent
 }

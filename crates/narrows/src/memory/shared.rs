@@ -25,6 +25,16 @@ pub enum Placed<'a> {
     },
 }
 
+impl Placed<'_> {
+    /// Bytes of payload.
+    pub(crate) fn len(&self) -> u32 {
+        match self {
+            Placed::InSlot(payload) => payload.len() as u32,
+            Placed::Block { len, .. } => *len,
+        }
+    }
+}
+
 /// Why two regions do not make a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetUpError {

@@ -19,7 +19,7 @@ use core::ops::{Add, DerefMut};
 use core::time::Duration;
 
 use crate::name::Name;
-use crate::span::{Edge, Span};
+use crate::span::{Edge, Note, Span};
 
 /// A moment on this platform's clock, in nanoseconds since an arbitrary start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -295,6 +295,11 @@ pub trait Platform: Sized {
 
     /// Notes that a span begins or ends; `id` tells calls apart. Cheap when spans are off.
     fn stamp(&self, span: Span, edge: Edge, id: u32);
+
+    /// Notes what happens to messages. The stack asks [`Platform::tracing`] before.
+    fn note(&self, note: &Note) {
+        let _ = note;
+    }
 
     /// Starts looking for a node by name; the link arrives as an [`Event::Connected`].
     ///
