@@ -32,6 +32,9 @@ pub enum OpenError {
     Descriptors,
     /// The environment names no carrier.
     Carrier(String),
+    /// The trace that a variable of the environment asks for cannot be written: the variable, and
+    /// why.
+    Trace(&'static str, String),
     /// The node's thread cannot run on the core it asked for.
     Core(String),
     /// The copy engine's thread did not start.
@@ -123,6 +126,11 @@ impl fmt::Display for OpenError {
                     "NARROWS_CARRIER is '{text}', which is no carrier: set it to memory or stream"
                 )
             }
+            OpenError::Trace(variable, error) => write!(
+                f,
+                "the file that {variable} names cannot be written: {error}; name another, or unset \
+                 {variable}"
+            ),
             OpenError::Core(error) => f.write_str(error),
             OpenError::Engine(error) => {
                 write!(f, "the copy engine's thread did not start: {error}")

@@ -23,6 +23,7 @@ use crate::rendezvous::directory::{Directory, PATIENCE};
 use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::ticker::Ticker;
 use crate::rendezvous::{Identity, Rendezvous};
+use crate::trace::{Recorder, Tracer, VARIABLE};
 use crate::{clock, memory, system};
 
 /// The largest region of a peer's unless more is allowed, in bytes: where an application has all
@@ -210,7 +211,10 @@ impl Options {
         let mut incarnation = [0; 8];
         getrandom(&mut incarnation, GetRandomFlags::empty())
             .map_err(|e| OpenError::system("get a random number", e))?;
+        let incarnation = u64::from_le_bytes(incarnation);
         let engine = self.engine.map(Engine::start).transpose()?;
+        let no_trace = |e: std::io::Error| OpenError::Trace(VARIABLE, e.to_string());
+        let tracer = Tracer::of_environment().map_err(no_trace)?;
 
         let (directory, lock) = Directory::open(self.directory.as_deref(), &domain, PATIENCE)?;
         // Of many nodes that are born at once the first sees to it, so that the others get on.
@@ -223,7 +227,7 @@ impl Options {
         drop(lock);
         let me = Identity {
             name,
-            incarnation: u64::from_le_bytes(incarnation),
+            incarnation,
             layout,
             incoming,
             largest: self.largest.unwrap_or(LARGEST).max(layout.size()).max(incoming.size()),
@@ -237,6 +241,7 @@ impl Options {
         let door = Arc::new(Door::new(rendezvous, Arc::clone(&sets)).map_err(no_bell)?);
         let background = Background::start(&door)
             .map_err(|e| OpenError::system("start a thread (see Options::background)", e))?;
-        Ok(Host::new((door, background), sets, engine))
+        let recorder = tracer.map(|tracer| Recorder::new(tracer, &name));
+        Ok(Host::new((door, background), sets, engine, (incarnation, recorder)))
     }
 }

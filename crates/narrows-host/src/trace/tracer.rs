@@ -1,0 +1,243 @@
+//! A process's trace: the file, and the thread that writes to it what the nodes note.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use narrows::link::Name;
+use narrows_trace::{Category, Value, Writer};
+use rustix::thread::gettid;
+
+use super::recorder::Shared;
+use super::rows::Rows;
+use crate::clock;
+use crate::memory::fork::{self, Maker};
+
+/// The variable of the environment that names the file.
+pub(crate) const VARIABLE: &str = "NARROWS_TRACE";
+
+/// How long the thread sleeps after it found something, and at most.
+const SLEEP: Duration = Duration::from_millis(2);
+const LONGEST_SLEEP: Duration = Duration::from_millis(64);
+/// Bytes that are written at once.
+const AT_ONCE: usize = 256 << 10;
+/// Bytes that one process writes at most.
+const MOST: u64 = 1 << 30;
+
+/// Several processes may write to one file: each call writes whole packets, behind all that is
+/// there.
+struct Whole {
+    file: File,
+    pending: Vec<u8>,
+}
+
+impl Write for Whole {
+    fn write(&mut self, packet: &[u8]) -> io::Result<usize> {
+        self.pending.extend_from_slice(packet);
+        if self.pending.len() >= AT_ONCE {
+            self.flush()?;
+        }
+        Ok(packet.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let written = self.file.write_all(&self.pending);
+        self.pending.clear();
+        written
+    }
+}
+
+struct Node {
+    number: u64,
+    shared: Arc<Shared>,
+    rows: Rows,
+}
+
+struct State {
+    writer: Writer<Whole>,
+    nodes: Vec<Node>,
+    numbers: u64,
+    /// Ticks and nanoseconds when events were read last.
+    anchor: (u64, u64),
+    /// Why nothing is written any more.
+    over: Option<io::Error>,
+}
+
+/// See the module page.
+pub(crate) struct Tracer {
+    path: PathBuf,
+    maker: Maker,
+    state: Mutex<State>,
+}
+
+/// The process's tracer.
+static TRACER: Mutex<Option<Arc<Tracer>>> = Mutex::new(None);
+
+impl Tracer {
+    /// The tracer that the environment asks for, if it does.
+    ///
+    /// # Errors
+    /// The file cannot be written, or there is no thread for it.
+    pub fn of_environment() -> io::Result<Option<Arc<Tracer>>> {
+        match std::env::var_os(VARIABLE) {
+            Some(path) if !path.is_empty() => Tracer::at(Path::new(&path)).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The tracer that writes to this file: the process's, if it does.
+    fn at(path: &Path) -> io::Result<Arc<Tracer>> {
+        let _whole = fork::hold_off();
+        let mut there = TRACER.lock().unwrap_or_else(PoisonError::into_inner);
+        // What a forked process has of its parent's has no thread.
+        let current =
+            there.as_ref().filter(|tracer| tracer.path == path && !tracer.maker.is_another());
+        if let Some(tracer) = current {
+            return Ok(Arc::clone(tracer));
+        }
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let mut writer = Writer::new(Whole { file, pending: Vec::new() });
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        writer.group(Rows::group(), pid, &process_name())?;
+        writer.flush()?;
+        let state =
+            State { writer, nodes: Vec::new(), numbers: 0, anchor: clock::pair(), over: None };
+        let maker = Maker::this();
+        let tracer = Arc::new(Tracer { path: path.into(), maker, state: Mutex::new(state) });
+        let thread = Arc::clone(&tracer);
+        std::thread::Builder::new().name("narrows-trace".into()).spawn(move || thread.run())?;
+        *there = Some(Arc::clone(&tracer));
+        Ok(tracer)
+    }
+
+    fn run(&self) {
+        let mut sleep = SLEEP;
+        loop {
+            std::thread::sleep(sleep);
+            let _whole = fork::hold_off();
+            let mut state = self.state();
+            let found = state.drain();
+            sleep = if found { SLEEP } else { (sleep * 2).min(LONGEST_SLEEP) };
+            if state.over.is_some() {
+                return;
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A node is there; gives its number.
+    pub(super) fn enter(&self, name: &Name, shared: &Arc<Shared>) -> u64 {
+        if self.maker.is_another() {
+            return 0;
+        }
+        let mut state = self.state();
+        state.numbers += 1;
+        let number = state.numbers;
+        let rows = Rows::new(number, gettid().as_raw_nonzero().get(), name);
+        state.attempt(|writer| rows.describe(writer));
+        state.nodes.push(Node { number, shared: Arc::clone(shared), rows });
+        number
+    }
+
+    /// A node is gone: all that it noted is written.
+    pub fn leave(&self, number: u64) {
+        if self.maker.is_another() {
+            return;
+        }
+        let mut state = self.state();
+        state.drain();
+        state.nodes.retain(|node| node.number != number);
+    }
+
+    /// Writes what a node's program has to say of this moment.
+    pub fn mark(&self, number: u64, category: Category, name: &str, values: &[(&str, Value<'_>)]) {
+        if self.maker.is_another() {
+            return;
+        }
+        let at = clock::now().0;
+        let mut state = self.state();
+        let node = state.nodes.iter().find(|node| node.number == number);
+        if let Some(row) = node.map(|node| node.rows.row()) {
+            state.attempt(|writer| writer.instant(row, at, category, name, values));
+        }
+    }
+}
+
+impl State {
+    /// Writes what the nodes have noted. False if that was nothing.
+    fn drain(&mut self) -> bool {
+        let from = std::mem::replace(&mut self.anchor, clock::pair());
+        let time = Time::between(from, self.anchor);
+        let now = self.anchor.1;
+        let mut found = false;
+        let mut nodes = std::mem::take(&mut self.nodes);
+        for Node { shared, rows, .. } in &mut nodes {
+            let full = self.writer.written() >= MOST;
+            let mut refused = 0;
+            shared.ring.take(|ticks, event| {
+                found = true;
+                if full {
+                    refused += 1;
+                } else {
+                    let at = time.at(ticks);
+                    self.attempt(|writer| rows.write(writer, at, &event, &shared.facts));
+                }
+            });
+            let dropped = shared.ring.dropped() + refused;
+            if dropped > 0 {
+                let row = rows.row();
+                self.attempt(|writer| writer.dropped(row, now, dropped));
+            }
+            if !full {
+                self.attempt(|writer| rows.waited(writer, now));
+            }
+        }
+        self.nodes = nodes;
+        self.attempt(Writer::flush);
+        found
+    }
+
+    /// Writes, unless that has failed before.
+    fn attempt(&mut self, write: impl FnOnce(&mut Writer<Whole>) -> io::Result<()>) {
+        if self.over.is_none()
+            && let Err(error) = write(&mut self.writer)
+        {
+            // The program's own work goes on. It may have no place to hear of this but here.
+            eprintln!("narrows: the trace of {VARIABLE} ends here: {error}");
+            self.over = Some(error);
+        }
+    }
+}
+
+/// Ticks as nanoseconds of the clock that all processes share, between two moments at which both
+/// are known: so an error of the tick's length does not add up.
+struct Time {
+    from: (u64, u64),
+    nanos_per_tick: f64,
+}
+
+impl Time {
+    fn between(from: (u64, u64), to: (u64, u64)) -> Time {
+        let (ticks, nanos) = (to.0.wrapping_sub(from.0), to.1.wrapping_sub(from.1));
+        let nanos_per_tick = match ticks {
+            0 => clock::nanos_per_tick(),
+            ticks => nanos as f64 / ticks as f64,
+        };
+        Time { from, nanos_per_tick }
+    }
+
+    fn at(&self, ticks: u64) -> u64 {
+        let since = ticks.wrapping_sub(self.from.0) as i64 as f64 * self.nanos_per_tick;
+        self.from.1.saturating_add_signed(since as i64)
+    }
+}
+
+fn process_name() -> String {
+    std::fs::read_to_string("/proc/self/comm")
+        .map_or_else(|_| "process".into(), |name| name.trim_end_matches('\n').to_owned())
+}
