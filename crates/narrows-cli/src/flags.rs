@@ -1,6 +1,7 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
 use crate::answers::doctor::flags::Doctor;
+use crate::answers::why::flags::Why;
 use crate::answers::{advise, compare, tune};
 use crate::base::failure::exit_codes;
 use crate::base::options::Global;
@@ -80,6 +81,8 @@ pub enum Command {
     Tune(tune::flags::Tune),
     /// Say what changed between two runs, and whether that is more than noise
     Compare(compare::flags::Compare),
+    /// Say what the slowest messages of a trace waited for
+    Why(Why),
     /// Put published figures beside those of the simulator
     Papers(Papers),
     /// Run programs written to MCAPI on the cores of a simulated chip
