@@ -19,7 +19,7 @@ use narrows_trace::{Category, Value};
 use crate::clock;
 use event::Event;
 pub(crate) use recorder::{Fact, Recorder};
-pub(crate) use tracer::{Tracer, VARIABLE};
+pub(crate) use tracer::Tracer;
 
 /// One stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
