@@ -11,13 +11,11 @@ use narrows::link::Name;
 use narrows_trace::{Category, Value, Writer};
 use rustix::thread::gettid;
 
+use super::TRACE_VARIABLE;
 use super::recorder::Shared;
 use super::rows::Rows;
 use crate::clock;
 use crate::memory::fork::{self, Maker};
-
-/// The variable of the environment that names the file.
-const VARIABLE: &str = "NARROWS_TRACE";
 
 /// How long the thread sleeps after it found something, and at most.
 const SLEEP: Duration = Duration::from_millis(2);
@@ -83,7 +81,7 @@ impl Tracer {
     /// # Errors
     /// The file cannot be written, or there is no thread for it.
     pub fn of_environment() -> io::Result<Option<Arc<Tracer>>> {
-        match std::env::var_os(VARIABLE) {
+        match std::env::var_os(TRACE_VARIABLE) {
             Some(path) if !path.is_empty() => Tracer::at(Path::new(&path)).map(Some),
             _ => Ok(None),
         }
