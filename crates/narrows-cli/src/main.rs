@@ -10,7 +10,7 @@ use narrows_cli::base::machine::{Machine, Root};
 use narrows_cli::base::options::Global;
 use narrows_cli::base::output;
 use narrows_cli::base::report::Report;
-use narrows_cli::base::trace::traced;
+use narrows_cli::base::trace::{traced, traced_here};
 use narrows_cli::experiments::bench::susan;
 use narrows_cli::experiments::run::flags::Run;
 use narrows_cli::experiments::{bench, calibrate, gateway, mcapi, papers, run, sweep, voip};
@@ -111,6 +111,10 @@ fn carry(global: &Global, args: &Run) -> Result<(), Failure> {
             Err(Failure::new(Kind::Usage, text))
         }
         Some(file) => susan::file::run(global, args, file),
+        None if args.place.platform().is_none() => {
+            traced_here(&args.trace)?;
+            run::run(global, args, &text)
+        }
         None => traced(global, &args.trace, |global| run::run(global, args, &text)),
     }
 }

@@ -12,6 +12,7 @@ use narrows::platform::{
     Woken,
 };
 use narrows::span::{Edge, Note, Span};
+use narrows::strategy::Strategy;
 use narrows_trace::{Category, Value};
 use rustix::event::epoll;
 use rustix::fd::{AsFd, BorrowedFd};
@@ -402,6 +403,12 @@ impl Platform for Host {
 
     fn note(&self, note: &Note) {
         self.stamps.note(note);
+    }
+
+    fn agreed(&self, flow: u16, strategy: &Strategy) {
+        let (flow, strategy) = (Value::Number(flow.into()), strategy.to_string());
+        let values = [("flow", flow), ("strategy", Value::Text(&strategy))];
+        self.mark(Category::Decision, "strategy", &values);
     }
 
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {

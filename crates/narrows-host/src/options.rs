@@ -23,7 +23,7 @@ use crate::rendezvous::directory::{Directory, PATIENCE};
 use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::ticker::Ticker;
 use crate::rendezvous::{Identity, Rendezvous};
-use crate::trace::{Recorder, Tracer, VARIABLE};
+use crate::trace::{Recorder, Tracer};
 use crate::{clock, memory, system};
 
 /// The largest region of a peer's unless more is allowed, in bytes: where an application has all
@@ -45,6 +45,7 @@ pub struct Options {
     carrier: Option<Carrier>,
     limits: Limits,
     background: bool,
+    trace: Option<PathBuf>,
 }
 
 impl Options {
@@ -64,6 +65,7 @@ impl Options {
             carrier: None,
             limits: Limits::default(),
             background: true,
+            trace: None,
         }
     }
 
@@ -156,6 +158,15 @@ impl Options {
         self
     }
 
+    /// Writes a trace of what the node does to this file, behind what is there, instead of to the
+    /// one that the environment names in `NARROWS_TRACE`. Several nodes and processes can write to
+    /// one file. TRACES.md says what is in it.
+    #[must_use]
+    pub fn trace(mut self, file: impl Into<PathBuf>) -> Options {
+        self.trace = Some(file.into());
+        self
+    }
+
     /// Opens the node: from here on others can find it.
     ///
     /// # Errors
@@ -213,8 +224,11 @@ impl Options {
             .map_err(|e| OpenError::system("get a random number", e))?;
         let incarnation = u64::from_le_bytes(incarnation);
         let engine = self.engine.map(Engine::start).transpose()?;
-        let no_trace = |e: std::io::Error| OpenError::Trace(VARIABLE, e.to_string());
-        let tracer = Tracer::of_environment().map_err(no_trace)?;
+        let tracer = match &self.trace {
+            Some(file) => Tracer::at(file).map(Some),
+            None => Tracer::of_environment(),
+        };
+        let tracer = tracer.map_err(|error| OpenError::Trace(error.to_string()))?;
 
         let (directory, lock) = Directory::open(self.directory.as_deref(), &domain, PATIENCE)?;
         // Of many nodes that are born at once the first sees to it, so that the others get on.

@@ -19,7 +19,11 @@ use narrows_trace::{Category, Value};
 use crate::clock;
 use event::Event;
 pub(crate) use recorder::{Fact, Recorder};
-pub(crate) use tracer::{Tracer, VARIABLE};
+pub(crate) use tracer::Tracer;
+
+/// The variable of the environment that names the file of a process's trace: all nodes of the
+/// processes that it is set for write to that file, behind what is there.
+pub const TRACE_VARIABLE: &str = "NARROWS_TRACE";
 
 /// One stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

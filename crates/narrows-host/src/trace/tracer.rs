@@ -3,20 +3,19 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use narrows::link::Name;
 use narrows_trace::{Category, Value, Writer};
 use rustix::thread::gettid;
 
+use super::TRACE_VARIABLE;
 use super::recorder::Shared;
 use super::rows::Rows;
 use crate::clock;
 use crate::memory::fork::{self, Maker};
-
-/// The variable of the environment that names the file.
-pub(crate) const VARIABLE: &str = "NARROWS_TRACE";
 
 /// How long the thread sleeps after it found something, and at most.
 const SLEEP: Duration = Duration::from_millis(2);
@@ -58,7 +57,6 @@ struct Node {
 struct State {
     writer: Writer<Whole>,
     nodes: Vec<Node>,
-    numbers: u64,
     /// Ticks and nanoseconds when events were read last.
     anchor: (u64, u64),
     /// Why nothing is written any more.
@@ -72,8 +70,10 @@ pub(crate) struct Tracer {
     state: Mutex<State>,
 }
 
-/// The process's tracer.
-static TRACER: Mutex<Option<Arc<Tracer>>> = Mutex::new(None);
+/// The process's tracers, one for each file.
+static TRACERS: Mutex<Vec<Weak<Tracer>>> = Mutex::new(Vec::new());
+/// Nodes of this process that were traced.
+static NODES: AtomicU64 = AtomicU64::new(0);
 
 impl Tracer {
     /// The tracer that the environment asks for, if it does.
@@ -81,49 +81,38 @@ impl Tracer {
     /// # Errors
     /// The file cannot be written, or there is no thread for it.
     pub fn of_environment() -> io::Result<Option<Arc<Tracer>>> {
-        match std::env::var_os(VARIABLE) {
+        match std::env::var_os(TRACE_VARIABLE) {
             Some(path) if !path.is_empty() => Tracer::at(Path::new(&path)).map(Some),
             _ => Ok(None),
         }
     }
 
-    /// The tracer that writes to this file: the process's, if it does.
-    fn at(path: &Path) -> io::Result<Arc<Tracer>> {
+    /// The tracer that writes to this file: one for all nodes of the process.
+    ///
+    /// # Errors
+    /// As of [`Tracer::of_environment`].
+    pub fn at(path: &Path) -> io::Result<Arc<Tracer>> {
         let _whole = fork::hold_off();
-        let mut there = TRACER.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut there = TRACERS.lock().unwrap_or_else(PoisonError::into_inner);
+        there.retain(|tracer| tracer.strong_count() > 0);
+        let mut all = there.iter().filter_map(Weak::upgrade);
         // What a forked process has of its parent's has no thread.
-        let current =
-            there.as_ref().filter(|tracer| tracer.path == path && !tracer.maker.is_another());
-        if let Some(tracer) = current {
-            return Ok(Arc::clone(tracer));
+        if let Some(tracer) = all.find(|t| t.path == path && !t.maker.is_another()) {
+            return Ok(tracer);
         }
+        drop(all);
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         let mut writer = Writer::new(Whole { file, pending: Vec::new() });
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         writer.group(Rows::group(), pid, &process_name())?;
         writer.flush()?;
-        let state =
-            State { writer, nodes: Vec::new(), numbers: 0, anchor: clock::pair(), over: None };
+        let state = State { writer, nodes: Vec::new(), anchor: clock::pair(), over: None };
         let maker = Maker::this();
         let tracer = Arc::new(Tracer { path: path.into(), maker, state: Mutex::new(state) });
-        let thread = Arc::clone(&tracer);
-        std::thread::Builder::new().name("narrows-trace".into()).spawn(move || thread.run())?;
-        *there = Some(Arc::clone(&tracer));
+        let of = Arc::downgrade(&tracer);
+        std::thread::Builder::new().name("narrows-trace".into()).spawn(move || run(&of))?;
+        there.push(Arc::downgrade(&tracer));
         Ok(tracer)
-    }
-
-    fn run(&self) {
-        let mut sleep = SLEEP;
-        loop {
-            std::thread::sleep(sleep);
-            let _whole = fork::hold_off();
-            let mut state = self.state();
-            let found = state.drain();
-            sleep = if found { SLEEP } else { (sleep * 2).min(LONGEST_SLEEP) };
-            if state.over.is_some() {
-                return;
-            }
-        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -135,9 +124,9 @@ impl Tracer {
         if self.maker.is_another() {
             return 0;
         }
+        // Relaxed: only that it is another each time matters.
+        let number = NODES.fetch_add(1, Ordering::Relaxed) + 1;
         let mut state = self.state();
-        state.numbers += 1;
-        let number = state.numbers;
         let rows = Rows::new(number, gettid().as_raw_nonzero().get(), name);
         state.attempt(|writer| rows.describe(writer));
         state.nodes.push(Node { number, shared: Arc::clone(shared), rows });
@@ -164,6 +153,22 @@ impl Tracer {
         let node = state.nodes.iter().find(|node| node.number == number);
         if let Some(row) = node.map(|node| node.rows.row()) {
             state.attempt(|writer| writer.instant(row, at, category, name, values));
+        }
+    }
+}
+
+/// Writes what the nodes of a tracer note, until the last of them is gone.
+fn run(of: &Weak<Tracer>) {
+    let mut sleep = SLEEP;
+    loop {
+        std::thread::sleep(sleep);
+        let _whole = fork::hold_off();
+        let Some(tracer) = of.upgrade() else { return };
+        let mut state = tracer.state();
+        let found = state.drain();
+        sleep = if found { SLEEP } else { (sleep * 2).min(LONGEST_SLEEP) };
+        if state.over.is_some() {
+            return;
         }
     }
 }
@@ -208,7 +213,7 @@ impl State {
             && let Err(error) = write(&mut self.writer)
         {
             // The program's own work goes on. It may have no place to hear of this but here.
-            eprintln!("narrows: the trace of {VARIABLE} ends here: {error}");
+            eprintln!("narrows: the trace ends here, its file cannot be written: {error}");
             self.over = Some(error);
         }
     }

@@ -52,7 +52,9 @@ impl Cpu {
         let registry = self.machine().registry.borrow();
         let line = registry.lines.get((passage.link >> 1) as usize);
         let node = line.map(|line| line.nodes[1 - (passage.link & 1) as usize]);
-        node.and_then(|node| registry.nodes.get(node)).map(|n| n.name().to_string()).unwrap_or_default()
+        node.and_then(|node| registry.nodes.get(node))
+            .map(|n| n.name().to_string())
+            .unwrap_or_default()
     }
 
     /// Says that this process has sent a signal, for a trace: it takes no time.

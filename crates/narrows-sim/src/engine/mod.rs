@@ -6,10 +6,11 @@ use crate::cpu::{self, Cpu, Machine};
 use crate::events::coroutine::{Code, Door, Frame, NoRoom};
 use crate::events::due::Due;
 use crate::events::state::{BELL, ENGINE, INTERRUPT, LINES, Progress, TICK};
-pub use crate::events::{
-    Bells, CoreUse, Counts, Death, Faults, Halt, Lies, Mode, Outcome, Pid, Settings, Stuck, Swap, Upkeep,
-};
 use crate::events::traced::STOPPER;
+pub use crate::events::{
+    Bells, CoreUse, Counts, Death, Faults, Halt, Lies, Mode, Outcome, Pid, Settings, Stuck, Swap,
+    Upkeep,
+};
 use crate::part::fifo::Flag;
 use crate::rtos::Os;
 use crate::time::Time;

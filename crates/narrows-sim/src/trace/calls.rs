@@ -46,8 +46,7 @@ impl Tracer {
             return;
         }
         let (row, at) = (self.row(process), self.at(now));
-        let written =
-            self.file.write(at, |out| out.begin(row, at, Category::Call, span.name()));
+        let written = self.file.write(at, |out| out.begin(row, at, Category::Call, span.name()));
         self.processes[process].calls.open.push((span, written));
     }
 

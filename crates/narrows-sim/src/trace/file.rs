@@ -40,15 +40,8 @@ impl Trace {
     #[must_use]
     pub fn new(out: impl Write + Send + 'static, limit: u64) -> Trace {
         let writer = Writer::new(Box::new(out) as Box<dyn Write + Send>);
-        let sink = Sink {
-            writer,
-            limit,
-            dropped: 0,
-            failed: None,
-            rows: 0,
-            simulations: 0,
-            last: 0,
-        };
+        let sink =
+            Sink { writer, limit, dropped: 0, failed: None, rows: 0, simulations: 0, last: 0 };
         Trace(Arc::new(Mutex::new(sink)))
     }
 

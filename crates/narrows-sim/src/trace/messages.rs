@@ -2,9 +2,9 @@
 
 use super::tracer::Tracer;
 use crate::time::Time;
+use narrows::span::{Carried, For};
 use narrows::span::{Note, Passage};
 use narrows_trace::{Message, Row, state};
-use narrows::span::{Carried, For};
 use std::collections::HashMap;
 
 /// Messages on their way.

@@ -41,7 +41,7 @@ use crate::base::options::{Global, PageFile};
 use crate::base::output;
 use crate::base::page::PageOut;
 use crate::base::report::{Report, bench_text};
-use crate::base::trace::traced;
+use crate::base::trace::{traced, traced_here};
 use flags::{Bench, Which};
 use linx::Case;
 use task::{Asked, Section};
@@ -51,6 +51,10 @@ use task::{Asked, Section};
 /// # Errors
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+    if args.which.common().place.platform().is_none() {
+        traced_here(&args.trace)?;
+        return measure(global, &args.which, &args.page);
+    }
     traced(global, &args.trace, |global| measure(global, &args.which, &args.page))
 }
 
