@@ -18,4 +18,5 @@ mod rtos;
 mod scheduling;
 mod stamps;
 mod stuck;
+mod traces;
 mod upkeep;
