@@ -107,6 +107,12 @@ impl std::ops::Deref for Journey {
 }
 
 impl Journey {
+    /// The flow of a call, or the port that the message comes from.
+    #[must_use]
+    pub fn flow(&self) -> u32 {
+        if self.kind == "response" { self.target } else { self.source }
+    }
+
     /// From when it was begun to be sent until it was received, in nanoseconds, if both are known.
     #[must_use]
     pub fn latency(&self) -> Option<u64> {

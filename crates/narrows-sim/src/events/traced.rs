@@ -132,9 +132,14 @@ impl State {
     /// A wait is over.
     #[inline]
     pub(super) fn trace_waited(&mut self, process: usize) {
+        let in_vain = self.processes[process].timer <= self.now;
         if let Some(trace) = &mut self.trace {
             let states = trace.states(process);
-            (states.waits, states.bell, states.doing) = (None, None, Doing::Work);
+            // Who has looked long enough goes on to sleep for the same.
+            if !(in_vain && matches!(states.doing, Doing::Wait(_))) {
+                states.waits = None;
+            }
+            (states.bell, states.doing) = (None, Doing::Work);
             self.retrace_one(process);
         }
     }

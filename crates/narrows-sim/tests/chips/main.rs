@@ -2,6 +2,7 @@
 //! `cargo test -p narrows-sim --test chips faults::` runs one theme.
 
 mod calls;
+mod causes;
 mod cluster_links;
 mod clusters;
 mod common;

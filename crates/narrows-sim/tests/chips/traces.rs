@@ -2,6 +2,7 @@
 //! is written has its limits.
 
 use crate::common::dice::Dice;
+use crate::common::written::Written;
 use narrows::endpoint::{Address, Limits, Message, Select};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Bells, Faults, Halt, Mode, Outcome, Settings, Simulation};
@@ -10,26 +11,11 @@ use narrows_sim::trace::Trace;
 use narrows_trace::{Category, Kind, state};
 use std::cell::Cell;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Messages that each side sends.
 const MESSAGES: u32 = 20;
 const PATIENCE: Option<Duration> = Some(Duration::from_millis(20));
-
-/// What was written, for who reads it afterwards.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Two nodes that send each other messages, one that is more urgent beside them, and faults, all by
 /// a seed. What came of it, and how many messages were received.
@@ -101,7 +87,7 @@ fn traced(seed: u64, mode: Mode) -> (Outcome, u32, narrows_trace::Trace) {
     let trace = Trace::new(written.clone(), Trace::LIMIT);
     let (outcome, received) = run(seed, mode, Some(&trace));
     trace.finish().unwrap();
-    let read = narrows_trace::read(&written.0.lock().unwrap()[..]).unwrap();
+    let read = narrows_trace::read(&written.bytes()[..]).unwrap();
     (outcome, received, read)
 }
 
@@ -217,7 +203,7 @@ fn a_trace_has_a_limit_and_says_what_found_no_room() {
     let trace = Trace::new(written.clone(), 20_000);
     assert_eq!(run(3, Mode::Fast, Some(&trace)), without);
     trace.finish().unwrap();
-    let bytes = written.0.lock().unwrap();
+    let bytes = written.bytes();
     assert!((20_000..25_000).contains(&bytes.len()), "{}", bytes.len());
     let read = narrows_trace::read(&bytes[..]).unwrap();
     assert!(read.dropped > 0 && read.dropped == trace.dropped());
@@ -231,7 +217,7 @@ fn several_simulations_share_a_file() {
     let first = run(3, Mode::Fast, Some(&trace));
     run(3, Mode::Fast, Some(&trace));
     trace.finish().unwrap();
-    let read = narrows_trace::read(&written.0.lock().unwrap()[..]).unwrap();
+    let read = narrows_trace::read(&written.bytes()[..]).unwrap();
     let messages: Vec<_> = read.messages.iter().filter(|m| m.kind == "message").collect();
     let (one, two) = messages.split_at(messages.len() / 2);
     let base = two[0].began - one[0].began;

@@ -1,30 +1,25 @@
 //! `narrows why`: what messages of a trace waited for.
 //!
-//! `sweep` finds the cause of each instant, `causes` names them; a `row` has a message, and `text`
-//! says it in words.
+//! [`Causes`] finds the cause of each instant; a `row` has a message, and `text` says it in `words`.
 
-mod causes;
 pub mod flags;
 mod row;
-mod sweep;
-#[cfg(test)]
-mod tests;
 mod text;
+mod words;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine, Root};
 use crate::base::options::Global;
 use crate::base::output::{self, without_code};
 use crate::base::report::{self, Report};
-use causes::Cause;
 use flags::Why;
-use narrows_trace::Trace;
+use narrows_trace::{Cause, Causes, Step, Trace};
 use row::{CauseRow, Row, TotalRow, WhyReport, micros};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
-use sweep::{Known, Step, flow};
+use words::side;
 
 /// What came of it.
 struct Explained {
@@ -97,14 +92,14 @@ fn nothing(trace: &Trace, args: &Why, explained: &Explained) -> Failure {
 
 /// What messages waited for.
 fn explain(trace: &Trace, args: &Why) -> Explained {
-    let known = Known::new(trace);
+    let known = Causes::new(trace);
     let over = args.over.map_or(0, |over| u64::try_from(over.as_nanos()).unwrap_or(u64::MAX));
     let mut all: Vec<(u64, usize)> = Vec::new();
     let mut unfinished = 0;
     let mut totals: HashMap<Cause, (u64, usize)> = HashMap::new();
     for (place, journey) in trace.messages.iter().enumerate() {
         // What the two stacks say to each other nobody waits for.
-        let wanted = args.flow.is_none_or(|wanted| wanted == flow(journey));
+        let wanted = args.flow.is_none_or(|wanted| wanted == journey.flow());
         if !wanted || journey.kind == "control" {
             continue;
         }
@@ -143,7 +138,7 @@ fn report(trace: &Trace, explained: &Explained) -> WhyReport {
         let journey = &trace.messages[*place];
         let number = |place: usize| trace.messages[place].number;
         Row {
-            flow: flow(journey),
+            flow: journey.flow(),
             sequence: journey.number,
             kind: journey.kind.clone(),
             bytes: journey.bytes,
@@ -159,7 +154,7 @@ fn report(trace: &Trace, explained: &Explained) -> WhyReport {
     let all = explained.all();
     let total = |&(cause, ns, messages): &(Cause, u64, usize)| TotalRow {
         cause: cause.name,
-        of: cause.of.name(),
+        of: side(cause.of),
         us: micros(ns),
         share: ns as f64 / (all as f64).max(1.0),
         messages,

@@ -1,7 +1,8 @@
 //! The rows that `narrows why` reports.
 
-use super::sweep::Step;
+use super::words::side;
 use crate::base::report::Report;
+use narrows_trace::Step;
 use serde::Serialize;
 
 /// A message, and what it waited for.
@@ -70,7 +71,7 @@ impl CauseRow {
     pub fn new(step: &Step, number: impl Fn(usize) -> u32) -> CauseRow {
         CauseRow {
             cause: step.cause.name,
-            of: step.cause.of.name(),
+            of: side(step.cause.of),
             us: micros(step.ns),
             behind: step.behind.iter().map(|place| number(*place)).collect(),
         }

@@ -1,10 +1,9 @@
 //! What messages waited for, for a screen of 80 columns: the sum first, then the slowest.
 
-use super::causes::QUEUE;
-use super::sweep::{Step, flow};
+use super::words::words;
 use super::{Explained, notes, row_name};
 use crate::base::table::{Align, Table, counted, number, shorten, wrap};
-use narrows_trace::{Journey, Trace};
+use narrows_trace::{Journey, Step, Trace, cause};
 
 /// Characters of a name that are said.
 const NAME: usize = 24;
@@ -18,7 +17,7 @@ pub(super) fn text(trace: &Trace, explained: &Explained) -> String {
     let all = explained.all();
     let first = match explained.totals.first() {
         Some((cause, ns, _)) if all > 0 => {
-            format!(": {} of all that time {}", percent(*ns, all), cause.words())
+            format!(": {} of all that time {}", percent(*ns, all), words(*cause))
         }
         _ => String::new(),
     };
@@ -42,7 +41,7 @@ pub(super) fn text(trace: &Trace, explained: &Explained) -> String {
         ("share", Align::Right),
     ]);
     for (cause, ns, messages) in &explained.totals {
-        table.row(vec![cause.words(), messages.to_string(), span(*ns), percent(*ns, all)]);
+        table.row(vec![words(*cause), messages.to_string(), span(*ns), percent(*ns, all)]);
     }
     text += &format!("\n{}", table.render());
     for note in notes(trace, explained) {
@@ -53,9 +52,9 @@ pub(super) fn text(trace: &Trace, explained: &Explained) -> String {
 
 fn message(trace: &Trace, journey: &Journey, steps: &[Step]) -> String {
     let of = match journey.kind.as_str() {
-        "request" | "response" => format!("flow {}", flow(journey)),
+        "request" | "response" => format!("flow {}", journey.flow()),
         "signal" => String::new(),
-        _ => format!("port {}", flow(journey)),
+        _ => format!("port {}", journey.flow()),
     };
     let of = if of.is_empty() { of } else { format!(" of {of}") };
     let [from, to] = [journey.sent, journey.received].map(|row| clean(&row_name(trace, row)));
@@ -72,10 +71,10 @@ fn message(trace: &Trace, journey: &Journey, steps: &[Step]) -> String {
     );
     for step in steps {
         let behind = match step.cause.name {
-            QUEUE => format!(": {}", numbers(trace, &step.behind)),
+            cause::QUEUE => format!(": {}", numbers(trace, &step.behind)),
             _ => String::new(),
         };
-        text += &wrap(&format!("{:>11}  ", span(step.ns)), &(step.cause.words() + &behind));
+        text += &wrap(&format!("{:>11}  ", span(step.ns)), &(words(step.cause) + &behind));
     }
     text
 }

@@ -1,11 +1,28 @@
-//! What each message waited for between its beginning and its receipt: every instant has one cause.
+//! What each message waited for from its beginning to its receipt: every instant has one cause.
 
-use super::causes::{BUSY, Cause, Of, QUEUE, RECEIVING, SENDING, UNKNOWN};
-use narrows_trace::{Category, Journey, Trace, state};
+use crate::{Category, Trace, cause, state};
 use std::collections::HashMap;
 
-/// What is known of all processes.
-pub(super) struct Known<'a> {
+/// Whose state it is that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Of {
+    /// The sender's, until the message is published.
+    Sender,
+    /// The receiver's, from then on.
+    Receiver,
+}
+
+/// What a message waits for at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cause {
+    /// Whose doing it is.
+    pub of: Of,
+    /// The name of a [`state`] or of a [`cause`].
+    pub name: &'static str,
+}
+
+/// What the processes of a trace did: why its messages took as long as they did.
+pub struct Causes<'a> {
     trace: &'a Trace,
     rows: HashMap<u32, Process>,
 }
@@ -30,8 +47,10 @@ enum Turn {
 
 /// A cause, and how long it was one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub struct Step {
+    /// What it is.
     pub cause: Cause,
+    /// How long, in nanoseconds.
     pub ns: u64,
     /// Which messages it saw to first, by their places in the trace.
     pub behind: Vec<usize>,
@@ -41,8 +60,10 @@ pub(super) struct Step {
 const RESTS: [&str; 5] =
     [state::ASLEEP, state::TIMER, state::SPINNING, state::BELL_LATE, state::BELL_LOST];
 
-impl<'a> Known<'a> {
-    pub fn new(trace: &'a Trace) -> Known<'a> {
+impl<'a> Causes<'a> {
+    /// Those of a trace.
+    #[must_use]
+    pub fn new(trace: &'a Trace) -> Causes<'a> {
         let mut rows: HashMap<u32, Process> = HashMap::new();
         for slice in &trace.slices {
             let parent = trace.tracks.get(slice.track as usize).and_then(|track| track.parent);
@@ -52,7 +73,7 @@ impl<'a> Known<'a> {
             // Where a foreign trace has two at a time, the first counts.
             let from = process.states.last().map_or(slice.begin, |last| last.1.max(slice.begin));
             if from < slice.end {
-                process.states.push((from, slice.end, Cause::state(name)));
+                process.states.push((from, slice.end, state::known(name)));
                 if RESTS.contains(&name) {
                     process.turns.push((slice.end, Turn::Rested));
                 }
@@ -66,11 +87,12 @@ impl<'a> Known<'a> {
         for process in rows.values_mut() {
             process.turns.sort_by_key(|(at, _)| *at);
         }
-        Known { trace, rows }
+        Causes { trace, rows }
     }
 
     /// What a message waited for, in the order in which it first did. All of it is as long as its
     /// latency; nothing of one that was not received, or not known to be sent.
+    #[must_use]
     pub fn steps(&self, place: usize) -> Vec<Step> {
         let mut steps = Vec::new();
         let Some(journey) = self.trace.messages.get(place) else { return steps };
@@ -82,21 +104,24 @@ impl<'a> Known<'a> {
         let sent = sent.clamp(began, received);
         self.sweep(sender, (began, sent), |from, to, name| {
             let name = match name {
-                None => UNKNOWN,
-                Some(state::RUNNING) => SENDING,
+                None => cause::UNKNOWN,
+                Some(state::RUNNING) => cause::SENDING,
                 Some(name) => name,
             };
-            add(&mut steps, Cause::new(Of::Sender, name), to - from, None);
+            add(&mut steps, Cause { of: Of::Sender, name }, to - from, None);
         });
         let nothing = Process::default();
         let process = self.rows.get(&receiver).unwrap_or(&nothing);
         self.sweep(receiver, (sent, received), |from, to, name| match name {
             Some(state::RUNNING | state::COPY) => {
                 process.at_work(place, sent, (from, to), |cause, ns, behind| {
-                    add(&mut steps, Cause::new(Of::Receiver, cause), ns, behind);
+                    add(&mut steps, Cause { of: Of::Receiver, name: cause }, ns, behind);
                 });
             }
-            name => add(&mut steps, Cause::new(Of::Receiver, name.unwrap_or(UNKNOWN)), to - from, None),
+            name => {
+                let name = name.unwrap_or(cause::UNKNOWN);
+                add(&mut steps, Cause { of: Of::Receiver, name }, to - from, None);
+            }
         });
         steps
     }
@@ -145,11 +170,11 @@ impl Process {
             let ahead = self.turns.get(next).copied();
             let until = ahead.map_or(to, |(turn, _)| turn.min(to));
             let (cause, behind) = match (before, ahead) {
-                (Some((_, Turn::Had(other))), _) if other != message => (QUEUE, Some(other)),
-                (_, Some((_, Turn::Had(other)))) if other != message => (QUEUE, Some(other)),
-                (Some((rested, Turn::Rested)), _) if rested < sent => (BUSY, None),
-                (None, _) => (BUSY, None),
-                _ => (RECEIVING, None),
+                (Some((_, Turn::Had(other))), _) if other != message => (cause::QUEUE, Some(other)),
+                (_, Some((_, Turn::Had(other)))) if other != message => (cause::QUEUE, Some(other)),
+                (Some((rested, Turn::Rested)), _) if rested < sent => (cause::BUSY, None),
+                (None, _) => (cause::BUSY, None),
+                _ => (cause::RECEIVING, None),
             };
             if until > at {
                 tell(cause, until - at, behind);
@@ -173,9 +198,4 @@ fn add(steps: &mut Vec<Step>, cause: Cause, ns: u64, behind: Option<usize>) {
     {
         steps[place].behind.push(behind);
     }
-}
-
-/// The flow of a message, or the port that it comes from.
-pub(super) fn flow(journey: &Journey) -> u32 {
-    if journey.kind == "response" { journey.target } else { journey.source }
 }
