@@ -39,6 +39,7 @@ use narrows::platform::{
     EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
 };
 use narrows::span::{Edge, Note, Span};
+use narrows::strategy::Strategy;
 use ports::Ports;
 use rates::{Rates, Route};
 use rendezvous::Registry;
@@ -333,6 +334,10 @@ impl Platform for Cpu {
 
     fn note(&self, note: &Note) {
         self.trace_note(note);
+    }
+
+    fn agreed(&self, flow: u16, strategy: &Strategy) {
+        self.trace_agreed(flow, strategy);
     }
 
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {

@@ -260,19 +260,24 @@ impl State {
         }
     }
 
+    /// A flow of a process's node travels by a strategy from now on.
+    pub(crate) fn trace_decision(&mut self, process: usize, flow: u16, strategy: &str) {
+        if let Some(trace) = &mut self.trace {
+            trace.decided(process, flow, strategy, self.now);
+        }
+    }
+
     /// An application has sent a signal.
     pub(crate) fn trace_signal(&mut self, process: usize, signal: &Signal<'_>) {
-        let now = self.now;
         if let Some(trace) = &mut self.trace {
-            trace.signal_sent(process, signal, now);
+            trace.signal_sent(process, signal);
         }
     }
 
     /// An application has a signal.
-    pub(crate) fn trace_signal_received(&mut self, process: usize, id: u64) {
-        let now = self.now;
+    pub(crate) fn trace_signal_received(&mut self, process: usize, id: u64, at: Time) {
         if let Some(trace) = &mut self.trace {
-            trace.signal_received(process, id, now);
+            trace.signal_received(process, id, at);
         }
     }
 

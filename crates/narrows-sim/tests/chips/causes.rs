@@ -116,7 +116,7 @@ impl Scene {
                 (pause, work) = (Time::ZERO, micros(between(&dice, 2000, 5000)));
             }
             Injected::Flood => {
-                (pause, work) = (micros(between(&dice, 2000, 5000)), micros(between(&dice, 100, 300)));
+                (pause, work) = (micros(between(&dice, 2000, 5000)), micros(between(&dice, 500, 1000)));
                 strategy = dice.pick(&["copy/interrupt/external", "copy/spin/external"]);
             }
         }
