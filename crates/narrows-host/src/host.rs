@@ -8,7 +8,7 @@ use std::time::Duration;
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{
-    Connected, EngineError, Event, HuntError, Instant, Memory, NoStorage, Platform, Wait, Watch,
+    Connected, EngineError, Event, FlowNote, HuntError, Instant, Memory, NoStorage, Platform, Wait, Watch,
     Woken,
 };
 use narrows::span::{Edge, Note, Span};
@@ -24,6 +24,7 @@ use crate::bells::set::{WAKER, is_supervision, listen_to, no_events};
 use crate::bells::sets::Sets;
 use crate::clock;
 use crate::engine::Engine;
+use crate::memory::books::Books;
 use crate::memory::sync;
 use crate::memory::words::PeerWords;
 use crate::memory::{LINE, PeerRegion, Region};
@@ -331,6 +332,7 @@ impl Platform for Host {
     type Peer = PeerRegion;
     type Bell = Bell;
     type Slice<T> = Box<[T]>;
+    type Books = Books;
 
     const LINE: u32 = LINE;
     const LOOKS: u32 = 100;
@@ -340,6 +342,14 @@ impl Platform for Host {
         table.try_reserve_exact(len).map_err(|_| NoStorage)?;
         table.extend((0..len).map(make));
         Ok(table.into_boxed_slice())
+    }
+
+    fn books(&self, own: &Region, len: usize) -> Result<Books, NoStorage> {
+        own.books(len).ok_or(NoStorage)
+    }
+
+    fn flow(&self, place: u16, flow: Option<&FlowNote>) {
+        self.door.with(|r| r.flow(place, flow));
     }
 
     #[inline]

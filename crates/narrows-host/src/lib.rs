@@ -107,6 +107,7 @@ mod options;
 mod peer;
 mod rendezvous;
 mod spelling;
+mod status;
 pub mod system;
 mod trace;
 
@@ -114,6 +115,7 @@ pub use bells::Bell;
 pub use carrier::Carrier;
 pub use error::OpenError;
 pub use host::Host;
+pub use memory::books::Books;
 pub use memory::fork::Maker;
 pub use memory::words::{OwnWords, PeerWords};
 pub use memory::{PeerRegion, Region};

@@ -24,6 +24,7 @@ use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::ticker::Ticker;
 use crate::rendezvous::{Identity, Rendezvous};
 use crate::trace::{Recorder, Tracer, VARIABLE};
+use crate::status::Status;
 use crate::{clock, memory, system};
 
 /// The largest region of a peer's unless more is allowed, in bytes: where an application has all
@@ -216,6 +217,9 @@ impl Options {
         let no_trace = |e: std::io::Error| OpenError::Trace(VARIABLE, e.to_string());
         let tracer = Tracer::of_environment().map_err(no_trace)?;
 
+        let user = rustix::process::geteuid().as_raw();
+        let status = Status::new(name, incarnation, user)
+            .map_err(|e| OpenError::system("make memory for a status page", e))?;
         let (directory, lock) = Directory::open(self.directory.as_deref(), &domain, PATIENCE)?;
         // Of many nodes that are born at once the first sees to it, so that the others get on.
         if !lock.awaited {
@@ -224,6 +228,7 @@ impl Options {
         let bound = directory
             .bind(&lock, &name, !self.allowed.is_empty())
             .inspect_err(|_| directory.remove_if_empty(&lock))?;
+        directory.tell_where(&name, &status.whereabouts());
         drop(lock);
         let me = Identity {
             name,
@@ -231,12 +236,13 @@ impl Options {
             layout,
             incoming,
             largest: self.largest.unwrap_or(LARGEST).max(layout.size()).max(incoming.size()),
-            user: rustix::process::geteuid().as_raw(),
+            user,
             stand_in: system::stand_in(),
             allowed: self.allowed,
             carrier,
         };
-        let mut rendezvous = Rendezvous::new(me, directory, bound, Arc::clone(&sets), ticker);
+        let place = (directory, bound);
+        let mut rendezvous = Rendezvous::new(me, place, status, Arc::clone(&sets), ticker);
         rendezvous.start().map_err(|e| OpenError::system("prepare to wait for peers", e))?;
         let door = Arc::new(Door::new(rendezvous, Arc::clone(&sets)).map_err(no_bell)?);
         let background = Background::start(&door)
