@@ -103,6 +103,7 @@ mod host;
 pub mod linx;
 mod memory;
 pub mod mqx;
+pub mod observe;
 mod options;
 mod peer;
 mod rendezvous;

@@ -50,8 +50,8 @@ impl Directory {
         if !mine || !link {
             return None;
         }
-        let text = rustix::fs::readlinkat(self.file(), file, Vec::new()).ok()?;
-        let (node, rest) = text.to_str().ok()?.split_once('/')?;
+        let text = self.text_of(file)?;
+        let (node, rest) = text.split_once('/')?;
         Some((node.parse().ok()?, rest.to_owned()))
     }
 
@@ -71,10 +71,16 @@ impl Directory {
 
     /// Where a node's status page is: its process, and the descriptor there.
     pub(crate) fn whereabouts(&self, node: &Name) -> Option<(u32, u32)> {
-        let (of, rest) = self.read_note(&format!("{NOTE}{STATUS}{node}"))?;
+        let text = self.text_of(&format!("{NOTE}{STATUS}{node}"))?;
+        let (_, rest) = text.split_once('/')?;
         let (process, descriptor) = rest.split_once('/')?;
-        let found = (process.parse().ok()?, descriptor.parse().ok()?);
-        (of == *node).then_some(found)
+        Some((process.parse().ok()?, descriptor.parse().ok()?))
+    }
+
+    /// The text of a note, whoever made it.
+    fn text_of(&self, file: &str) -> Option<String> {
+        let text = rustix::fs::readlinkat(self.file(), file, Vec::new()).ok()?;
+        text.into_string().ok()
     }
 
     /// Whether a node is there, as far as can be told.

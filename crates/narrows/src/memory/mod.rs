@@ -12,6 +12,7 @@ mod quick;
 mod returns;
 mod ring;
 mod shared;
+mod sight;
 
 pub(crate) use channel::Bits;
 pub use channel::{Arrival, Inlet, Outlet, WORD};
@@ -23,6 +24,7 @@ pub use quick::{More, Plain, SHORT, copied_to};
 pub use returns::{Reclaimer, Returner};
 pub use ring::{Consumer, Next, Producer};
 pub use shared::{Placed, SetUpError, Shared, Taken};
+pub use sight::{Counts, End, Sight};
 
 /// A check that a peer's words failed. The link ends; nothing else is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
