@@ -22,7 +22,7 @@ mod error;
 mod memory;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use narrows::link::Name;
 pub use narrows::platform::{FlowEnd, FlowStage};
@@ -156,6 +156,8 @@ pub fn domains(directory: Option<&Path>) -> Result<Vec<Name>, ObserveError> {
 /// little.
 pub struct Observer {
     domain: Name,
+    /// The directory that was asked for.
+    asked: Option<PathBuf>,
     directory: Directory,
     known: BTreeMap<String, Known>,
 }
@@ -167,9 +169,10 @@ impl Observer {
     /// See [`ObserveError`]; each is a sentence that says what to do.
     pub fn new(domain: &str, directory: Option<&Path>) -> Result<Observer, ObserveError> {
         let name: Name = domain.parse().map_err(|_| ObserveError::Name(domain.into()))?;
+        let asked = directory.map(Path::to_path_buf);
         let found = Directory::look(directory, &name)?;
         let directory = found.ok_or_else(|| ObserveError::NoDomain(domain.into()))?;
-        Ok(Observer { domain: name, directory, known: BTreeMap::new() })
+        Ok(Observer { domain: name, asked, directory, known: BTreeMap::new() })
     }
 
     /// The domain.
@@ -180,6 +183,12 @@ impl Observer {
 
     /// Looks at every node of the domain, in the order of their names.
     pub fn look(&mut self) -> Vec<Seen> {
+        // The last node of a domain removes its directory, and the next makes another.
+        if !self.directory.is_current()
+            && let Ok(Some(directory)) = Directory::look(self.asked.as_deref(), &self.domain)
+        {
+            self.directory = directory;
+        }
         let names = self.directory.names();
         self.known.retain(|known, _| names.iter().any(|name| name.as_str() == known));
         let mut all: Vec<(Seen, Vec<Option<Said>>)> = Vec::new();
