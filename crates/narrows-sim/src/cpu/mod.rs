@@ -277,11 +277,16 @@ impl Platform for Cpu {
     type Peer = PeerRegion;
     type Bell = Bell;
     type Slice<T> = Box<[T]>;
+    type Books = Box<[u16]>;
     const LINE: u32 = 64;
     const RECEIPTS: bool = true;
 
     fn storage<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         Ok((0..len).map(make).collect())
+    }
+
+    fn books(&self, _own: &Region, len: usize) -> Result<Box<[u16]>, NoStorage> {
+        self.storage(len, |_| 0)
     }
 
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
