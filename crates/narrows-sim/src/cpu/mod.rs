@@ -36,10 +36,10 @@ use engine::Jobs;
 use narrows::endpoint::{Limits, Node, NodeError};
 use narrows::link::Name;
 use narrows::platform::{
-    EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
+    EngineError, Event, FlowNote, FlowStage, HuntError, Instant, NoStorage, Platform, Wait, Watch,
+    Woken,
 };
 use narrows::span::{Edge, Note, Span};
-use narrows::strategy::Strategy;
 use ports::Ports;
 use rates::{Rates, Route};
 use rendezvous::Registry;
@@ -341,8 +341,10 @@ impl Platform for Cpu {
         self.trace_note(note);
     }
 
-    fn agreed(&self, flow: u16, strategy: &Strategy) {
-        self.trace_agreed(flow, strategy);
+    fn flow(&self, place: u16, flow: Option<&FlowNote>) {
+        if let Some(FlowNote { strategy, stage: FlowStage::Running, .. }) = flow {
+            self.trace_agreed(place, strategy);
+        }
     }
 
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {
