@@ -1,7 +1,9 @@
 //! Memory of another process's, mapped read-only: nothing of it is believed.
 
+use narrows::memory::{
+    Block, Counts, End, Glimpse, IN_SLOT, MAX_CHANNELS, Ring, Sight, Stock, page_room, page_version,
+};
 use narrows::memory::{Corrupt, read_page};
-use narrows::memory::{Counts, End, MAX_CHANNELS, Ring, Sight, Stock, page_room, page_version};
 use narrows::platform::Memory as _;
 use rustix::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat, readlinkat};
@@ -126,6 +128,33 @@ impl Sheet {
         let bad = |_: Corrupt| PageError::Nonsense("memory that it names is no link's");
         let sight = Sight::new(memory, LINE).map_err(bad)?;
         Ok(Some(Sheet { sight, file, books: place.books }))
+    }
+
+    /// What it shows of the message of this number.
+    pub(super) fn message(&self, number: u32, to: &mut [u8; IN_SLOT]) -> Glimpse {
+        self.sight.message(number, sync::full_fence, to).unwrap_or(Glimpse::Nonsense)
+    }
+
+    /// Reads a block of its node's. False if it is not inside the block.
+    pub(super) fn block(&self, block: Block, to: &mut [u8]) -> bool {
+        let read = self.sight.block(block, to);
+        sync::full_fence();
+        read
+    }
+
+    /// What it says of messages: those that its node has sent and taken.
+    pub(super) fn counts(&self) -> Option<Counts> {
+        self.sight.counts(Ring::Messages).ok()
+    }
+
+    /// Messages that its node has taken.
+    pub(super) fn taken(&self) -> Option<u32> {
+        self.sight.taken().ok()
+    }
+
+    /// Slots of its ring.
+    pub(super) fn slots(&self) -> u32 {
+        self.sight.layout().slots()
     }
 
     /// What it says now.

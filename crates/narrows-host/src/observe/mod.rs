@@ -20,6 +20,7 @@
 
 mod error;
 mod memory;
+mod tap;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ use narrows::strategy::Strategy;
 
 pub use self::error::{ObserveError, PageError};
 use self::memory::{Paper, Said, Sheet};
+pub use self::tap::{Passed, Tap, Tapped};
 pub use crate::rendezvous::directory::Pulse;
 use crate::rendezvous::directory::{self, Directory};
 pub use crate::status::page::LinkState;
@@ -232,6 +234,28 @@ impl Observer {
         joined.collect()
     }
 
+    /// Calls `each` for each direction of each link that is up and whose memory is to be seen, as it
+    /// was when this was looked at last: with the sender's memory, and the receiver's if that is.
+    fn directions(&self, mut each: impl FnMut(Tapped, &Sheet, Option<&Sheet>)) {
+        for known in self.known.values() {
+            let head = &known.page.head;
+            for link in known.page.links.iter().filter(|link| link.state == LinkState::Up) {
+                let Some(sheet) = known.sheets.get(&link.key) else { continue };
+                let peer = self.known.get(link.peer.as_str());
+                let peer = peer.filter(|peer| peer.page.head.incarnation == link.incarnation);
+                let other = peer.and_then(|peer| peer.sheet_to(head.incarnation, link.key));
+                let tapped = Tapped {
+                    node: head.name,
+                    incarnation: head.incarnation,
+                    peer: link.peer,
+                    peer_incarnation: link.incarnation,
+                    link: link.key,
+                };
+                each(tapped, sheet, other);
+            }
+        }
+    }
+
     fn look_at(&mut self, name: &Name) -> Result<(Status, Vec<Option<Said>>), PageError> {
         let whereabouts = self.directory.whereabouts(name).ok_or(PageError::NoPage)?;
         let key = name.as_str();
@@ -253,6 +277,14 @@ impl Observer {
 }
 
 impl Known {
+    /// The memory of the link to another life; of a link to itself, the end that is not this one.
+    fn sheet_to(&self, incarnation: u64, key: u32) -> Option<&Sheet> {
+        let own = self.page.head.incarnation == incarnation;
+        let mut links = self.page.links.iter().filter(|link| link.state == LinkState::Up);
+        let link = links.find(|link| link.incarnation == incarnation && !(own && link.key == key));
+        self.sheets.get(&link?.key)
+    }
+
     /// What the page and the memory that it names say.
     fn status(&mut self) -> Result<(Status, Vec<Option<Said>>), PageError> {
         let Known { page, sheets, paper, whereabouts: (process, _), .. } = self;

@@ -24,7 +24,7 @@ pub use quick::{More, Plain, SHORT, copied_to};
 pub use returns::{Reclaimer, Returner};
 pub use ring::{Consumer, Next, Producer};
 pub use shared::{Placed, SetUpError, Shared, Taken};
-pub use sight::{Counts, End, Sight};
+pub use sight::{Counts, End, Glimpse, Sight};
 
 /// A check that a peer's words failed. The link ends; nothing else is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

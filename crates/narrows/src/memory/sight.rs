@@ -1,7 +1,7 @@
 //! A link's memory as somebody sees it who is neither of its ends: by loads alone, so that the ends
 //! do not notice. Counts are of a moment each, and wrap round at 2³².
 
-use super::{Corrupt, Layout, Ring};
+use super::{Block, Corrupt, Descriptor, IN_SLOT, Layout, Ring};
 use crate::platform::{Memory, OutOfRange, Words};
 
 /// A node's region of a link, to be looked at.
@@ -33,6 +33,19 @@ pub struct Counts {
     pub credit: u32,
     /// Whether it sleeps, and is to be rung when something comes.
     pub sleeps: bool,
+}
+
+/// What a slot shows of the message of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Glimpse {
+    /// It has not been sent.
+    NotYet,
+    /// A later one has taken its slot, or may be taking it.
+    Overwritten,
+    /// It is there.
+    There(Descriptor),
+    /// What is there is no message.
+    Nonsense,
 }
 
 impl<Q: Memory> Sight<Q> {
@@ -75,6 +88,56 @@ impl<Q: Memory> Sight<Q> {
             sleeps: layout.armed_in(memory, ring)?.load(0) != 0,
             sent: self.sent(ring)?,
         })
+    }
+
+    /// Messages that its owner has taken of what its peer sent.
+    ///
+    /// # Errors
+    /// The region is smaller than its layout, which it is not.
+    pub fn taken(&self) -> Result<u32, OutOfRange> {
+        // Acquire: pairs with the release in `Consumer::pass`.
+        Ok(self.layout.taken_in(&self.memory, Ring::Messages)?.load_acquire(0))
+    }
+
+    /// The message of this number, from 1, that its owner has sent, and what its slot has of the
+    /// payload. Whoever looks has no part in the protocol: a sender waits for its receiver alone.
+    ///
+    /// # Errors
+    /// The region is smaller than its layout, which it is not.
+    pub fn message(
+        &self,
+        number: u32,
+        fence: impl FnOnce(),
+        to: &mut [u8; IN_SLOT],
+    ) -> Result<Glimpse, OutOfRange> {
+        let slots = self.layout.slots_in(&self.memory, Ring::Messages)?;
+        let (start, count) = (self.layout.start(Ring::Messages), self.layout.slots());
+        let sequence = start.wrapping_add(number);
+        let at = |sequence: u32| sequence.wrapping_sub(1).wrapping_mul(self.layout.line() / 4);
+        // Acquire: pairs with the release in `Producer::write`.
+        let Some(words) = slots.load_slot(at(sequence), sequence) else {
+            let found = slots.load(at(sequence)).wrapping_sub(sequence);
+            let later = found != 0 && found <= u32::MAX / 2 && found.is_multiple_of(count);
+            return Ok(if later { Glimpse::Overwritten } else { Glimpse::NotYet });
+        };
+        let in_slot = self.layout.in_slot() as usize;
+        slots.read_slot(at(sequence), to.get_mut(..in_slot).unwrap_or_default());
+        // What was read comes before the look that follows.
+        fence();
+        // A sender writes its slots in turn: it is not at this one again before the one in front
+        // of it has been written in that round. Relaxed: nothing behind it is read.
+        let before = sequence.wrapping_add(count).wrapping_sub(1);
+        if count > 1 && slots.load(at(before)) == before || slots.load(at(sequence)) != sequence {
+            return Ok(Glimpse::Overwritten);
+        }
+        Ok(Descriptor::unpack(words).map_or(Glimpse::Nonsense, Glimpse::There))
+    }
+
+    /// Reads a block of its owner's pool. False if that is not inside the block. It may be written
+    /// meanwhile, unless it is known to be lent still afterwards.
+    pub fn block(&self, block: Block, to: &mut [u8]) -> bool {
+        let place = self.layout.block(block).filter(|(_, size)| to.len() <= *size as usize);
+        place.is_some_and(|(offset, _)| self.memory.read(offset, to).is_ok())
     }
 
     /// Entries that its owner has sent. The slots are those of one round up to the last that was
