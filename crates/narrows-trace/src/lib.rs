@@ -139,8 +139,22 @@ pub mod state {
 
     /// All of them.
     pub const ALL: [&str; 16] = [
-        RUNNING, READY, SWITCH, INTERRUPTED, BUS, COPY, SPINNING, ASLEEP, TIMER, NO_CREDIT,
-        NO_BLOCK, WAKING, SWITCHING, BELL_LATE, BELL_LOST, STOPPED,
+        RUNNING,
+        READY,
+        SWITCH,
+        INTERRUPTED,
+        BUS,
+        COPY,
+        SPINNING,
+        ASLEEP,
+        TIMER,
+        NO_CREDIT,
+        NO_BLOCK,
+        WAKING,
+        SWITCHING,
+        BELL_LATE,
+        BELL_LOST,
+        STOPPED,
     ];
 
     /// The state of that name; none of a foreign one.

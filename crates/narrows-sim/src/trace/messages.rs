@@ -122,8 +122,7 @@ impl Tracer {
     pub fn decided(&mut self, process: usize, flow: u16, strategy: &str, now: Time) {
         let (row, at) = (self.row(process), self.at(now));
         let values = [("flow", Value::Number(flow.into())), ("strategy", Value::Text(strategy))];
-        self.file
-            .write(at, |out| out.instant(row, at, Category::Decision, "strategy", &values));
+        self.file.write(at, |out| out.instant(row, at, Category::Decision, "strategy", &values));
     }
 
     /// An application says that it has sent a signal.

@@ -79,7 +79,8 @@ impl Scene {
         let mut chip = Chip::shipped(dice.pick(&names)).unwrap();
         // Three links have room on each of them.
         chip.link.slots = 32;
-        chip.link.classes = vec![class(Placement::Internal, 64, 2), class(Placement::External, 512, 8)];
+        chip.link.classes =
+            vec![class(Placement::Internal, 64, 2), class(Placement::External, 512, 8)];
         let mut faults = Faults::default();
         let mut strategy = dice.pick(&STRATEGIES);
         let (mut pause, mut work) = (micros(dice.roll(200)), micros(dice.roll(100)));
@@ -116,7 +117,8 @@ impl Scene {
                 (pause, work) = (Time::ZERO, micros(between(&dice, 2000, 5000)));
             }
             Injected::Flood => {
-                (pause, work) = (micros(between(&dice, 2000, 5000)), micros(between(&dice, 500, 1000)));
+                (pause, work) =
+                    (micros(between(&dice, 2000, 5000)), micros(between(&dice, 500, 1000)));
                 strategy = dice.pick(&["copy/interrupt/external", "copy/spin/external"]);
             }
         }
@@ -219,7 +221,9 @@ fn each(what: Injected) -> (u64, u64) {
         all += 1;
         match scene.first() {
             Some(cause) if cause == most.cause => first += 1,
-            Some(_) => println!("{what:?} {seed} {} {}: {steps:?}", scene.chip.name, scene.strategy),
+            Some(_) => {
+                println!("{what:?} {seed} {} {}: {steps:?}", scene.chip.name, scene.strategy)
+            }
             None => {}
         }
     }
@@ -234,9 +238,7 @@ fn causes_add_up_to_each_latency() {
 
 #[test]
 fn what_is_injected_is_named_first() {
-    for what in
-        [Injected::LateBells, Injected::CoreStopped, Injected::OneBlock, Injected::Flood]
-    {
+    for what in [Injected::LateBells, Injected::CoreStopped, Injected::OneBlock, Injected::Flood] {
         let (all, first) = each(what);
         assert!(first * 100 >= all * 99, "{what:?}: {first} of {all}");
     }

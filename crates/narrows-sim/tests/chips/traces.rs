@@ -30,7 +30,8 @@ fn run(seed: u64, mode: Mode, trace: Option<&Trace>) -> (Outcome, u32) {
         halt: Some(halt).filter(|_| dice.one_in(2)),
         ..Faults::default()
     };
-    let notification = dice.pick(&["interrupt", "spin", "hybrid", "poll=100us", "coalesced=4:50us"]);
+    let notification =
+        dice.pick(&["interrupt", "spin", "hybrid", "poll=100us", "coalesced=4:50us"]);
     let transfer = dice.pick(&["copy", "single_copy", "in_place", "copy_engine"]);
     let strategy = format!("{transfer}/{notification}/external").parse().expect("a strategy");
     let mut simulation =
@@ -112,7 +113,10 @@ fn every_process_is_in_one_state_at_any_time_and_every_message_has_both_ends() {
         assert_eq!(messages.iter().filter(|m| m.received.is_some()).count() as u32, received);
         for message in messages {
             let (sent, taken) = (message.sent.unwrap().1, message.taken.map(|(_, at)| at));
-            assert!(message.began <= sent && taken.is_none_or(|taken| sent <= taken), "{message:?}");
+            assert!(
+                message.began <= sent && taken.is_none_or(|taken| sent <= taken),
+                "{message:?}"
+            );
             assert!(message.received.is_none_or(|(_, at)| taken.is_some_and(|taken| taken <= at)));
         }
         for (place, track) in trace.tracks.iter().enumerate() {

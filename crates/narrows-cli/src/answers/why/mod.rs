@@ -188,7 +188,9 @@ fn notes(trace: &Trace, explained: &Explained) -> Vec<String> {
         notes.push(format!("{} events found no room in the trace", trace.dropped));
     }
     if trace.cut {
-        notes.push("the file ends in the middle: its writer was ended, or it was not copied whole".into());
+        notes.push(
+            "the file ends in the middle: its writer was ended, or it was not copied whole".into(),
+        );
     }
     notes
 }
