@@ -22,5 +22,6 @@ mod sessions;
 mod sra;
 mod susan;
 mod sweep;
+mod traces;
 mod tune;
 mod voip;

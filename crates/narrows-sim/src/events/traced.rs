@@ -91,7 +91,11 @@ impl State {
                 Some(INTERRUPT..) if !states.woken => state::INTERRUPTED,
                 Some(INTERRUPT..) => state::WAKING,
                 None if states.woken => state::WAKING,
-                _ => state::READY,
+                _ => {
+                    // From then on it is others that it waits for.
+                    states.woken = false;
+                    state::READY
+                }
             },
             Progress::Running => {
                 states.woken = false;
