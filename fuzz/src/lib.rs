@@ -19,6 +19,7 @@ pub mod link;
 pub mod platform;
 pub mod queues;
 pub mod rendezvous;
+pub mod status;
 pub mod strategy;
 mod victim;
 pub mod workload;
@@ -27,7 +28,7 @@ pub mod workload;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("control", control::run),
     ("descriptor", descriptor::run),
     ("frames", frames::run),
@@ -35,6 +36,7 @@ pub const TARGETS: [Target; 9] = [
     ("platform", platform::run),
     ("queues", queues::run),
     ("rendezvous", rendezvous::run),
+    ("status", status::run),
     ("strategy", strategy::run),
     ("workload", workload::run),
 ];
