@@ -8,8 +8,8 @@ use std::time::Duration;
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{
-    Connected, EngineError, Event, FlowNote, HuntError, Instant, Memory, NoStorage, Platform, Wait, Watch,
-    Woken,
+    Connected, EngineError, Event, FlowNote, HuntError, Instant, Memory, NoStorage, Platform, Wait,
+    Watch, Woken,
 };
 use narrows::span::{Edge, Note, Span};
 use narrows_trace::{Category, Value};

@@ -23,8 +23,8 @@ use crate::rendezvous::directory::{Directory, PATIENCE};
 use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::ticker::Ticker;
 use crate::rendezvous::{Identity, Rendezvous};
-use crate::trace::{Recorder, Tracer, VARIABLE};
 use crate::status::Status;
+use crate::trace::{Recorder, Tracer, VARIABLE};
 use crate::{clock, memory, system};
 
 /// The largest region of a peer's unless more is allowed, in bytes: where an application has all

@@ -47,15 +47,18 @@ fn what_is_read_was_written_at_once() {
         let page = Page(Arc::new([(); 4].map(|()| AtomicU32::new(0))));
         let full = || fence(SeqCst);
         write_page(&page, full, &[1; 8]);
-        let writer = page.clone();
-        spawn(move || write_page(&writer, full, &[2; 8]));
-        let mut bytes = [0; 8];
-        match read_page(&page, full, &mut bytes) {
-            Some((2, length)) => assert_eq!((length, bytes), (8, [1; 8])),
-            Some((4, length)) => assert_eq!((length, bytes), (8, [2; 8])),
-            Some(other) => panic!("{other:?}"),
-            // It was being written.
-            None => assert_ne!(page_version(&page), 2),
-        }
+        let reader = page.clone();
+        spawn(move || {
+            let mut bytes = [0; 8];
+            let read = read_page(&reader, full, &mut bytes);
+            match read {
+                Some((2, length)) => assert_eq!((length, bytes), (8, [1; 8])),
+                Some((4, length)) => assert_eq!((length, bytes), (8, [2; 8])),
+                Some(other) => panic!("{other:?}"),
+                // It was being written.
+                None => assert_ne!(page_version(&reader), 2),
+            }
+        });
+        write_page(&page, full, &[2; 8]);
     });
 }

@@ -1,7 +1,7 @@
 //! Memory of another process's, mapped read-only: nothing of it is believed.
 
-use narrows::memory::{Counts, End, MAX_CHANNELS, Ring, Sight, Stock, page_room, page_version};
 use narrows::memory::{Corrupt, read_page};
+use narrows::memory::{Counts, End, MAX_CHANNELS, Ring, Sight, Stock, page_room, page_version};
 use narrows::platform::Memory as _;
 use rustix::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat, readlinkat};

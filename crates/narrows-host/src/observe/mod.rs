@@ -225,7 +225,8 @@ impl Observer {
                 for (link, said) in status.links.iter_mut().zip(said) {
                     let peers = ends.get(&(link.incarnation, own)).map_or(&[][..], Vec::as_slice);
                     // Of a link to itself a node has both ends.
-                    let other = |(key, _): &&(u32, Said)| own != link.incarnation || *key != link.key;
+                    let other =
+                        |(key, _): &&(u32, Said)| own != link.incarnation || *key != link.key;
                     let peer = peers.iter().find(other).map(|(_, said)| *said);
                     let peer = peer.filter(|_| link.state == LinkState::Up);
                     link.counts = join(said, peer);
@@ -352,9 +353,8 @@ fn join(own: Option<Said>, peer: Option<Said>) -> Option<Counts> {
         channels_sent: said.channels[0],
         channels_received: said.channels[1],
         waiting: peer.map(|peer| beyond(peer.messages.sent, said.messages.taken, peer.slots)),
-        credit: peer.map(|peer| {
-            said.slots - beyond(said.messages.sent, peer.messages.credit, said.slots)
-        }),
+        credit: peer
+            .map(|peer| said.slots - beyond(said.messages.sent, peer.messages.credit, said.slots)),
         own: Some(Own {
             slots: said.slots,
             blocks: said.blocks,

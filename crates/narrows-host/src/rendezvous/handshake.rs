@@ -17,8 +17,8 @@ use crate::bells::set::listen_to;
 use crate::carrier::{self, Carried, Parts, Stream};
 use crate::closing::{self, Foreign};
 use crate::memory::{LINE, PeerRegion, Region, Unfit};
-use crate::status::page::LinkState;
 use crate::rendezvous::packet::{self, Farewell, Hello, Received, Refusal};
+use crate::status::page::LinkState;
 use crate::system::peer_user;
 
 /// Connections that have not given a name.

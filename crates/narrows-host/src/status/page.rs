@@ -265,12 +265,10 @@ impl Page {
             return Err(Wrong::Nonsense("it lists more links or flows than there can be"));
         }
         let bad = Wrong::Nonsense("a link on it makes no sense");
-        let links: Result<Vec<Link>, Wrong> =
-            (0..links).map(|_| rest.link().ok_or(bad)).collect();
+        let links: Result<Vec<Link>, Wrong> = (0..links).map(|_| rest.link().ok_or(bad)).collect();
         let bad = Wrong::Nonsense("a flow on it makes no sense");
         let links = links?;
-        let flows: Result<Vec<Flow>, Wrong> =
-            (0..flows).map(|_| rest.flow().ok_or(bad)).collect();
+        let flows: Result<Vec<Flow>, Wrong> = (0..flows).map(|_| rest.flow().ok_or(bad)).collect();
         let flows = flows?;
         if !rest.0.is_empty() {
             return Err(Wrong::Nonsense("it goes on where it should end"));

@@ -79,7 +79,10 @@ fn a_process_is_seen_at_work_and_dead_until_its_name_is_removed() {
         if lent == 1 && theirs.own.unwrap().sleeps {
             break;
         }
-        assert!(Instant::now() < end, "its application has one, and it sleeps: {ours:?} {theirs:?}");
+        assert!(
+            Instant::now() < end,
+            "its application has one, and it sleeps: {ours:?} {theirs:?}"
+        );
     }
     // Stopped, it does not say whether it is: it is not asked.
     peer.signal(Signal::STOP);
@@ -323,14 +326,12 @@ fn another_user_sees_that_a_node_is_there_and_nothing_of_it() {
     let copy = shown.path().join("observer");
     fs::copy(this, &copy).unwrap();
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
-    let output = std::os::unix::process::CommandExt::uid(
-        &mut std::process::Command::new(&copy),
-        OTHER,
-    )
-    .args(["--exact", &player, "--ignored", "--nocapture"])
-    .env("NARROWS_TEST_OBSERVED", &path)
-    .output()
-    .unwrap();
+    let output =
+        std::os::unix::process::CommandExt::uid(&mut std::process::Command::new(&copy), OTHER)
+            .args(["--exact", &player, "--ignored", "--nocapture"])
+            .env("NARROWS_TEST_OBSERVED", &path)
+            .output()
+            .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("closed: Unknown Some(Forbidden)"), "{text}");
     assert!(text.contains("open: Alive Some(Forbidden)"), "{text}");

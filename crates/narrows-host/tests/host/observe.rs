@@ -152,7 +152,8 @@ fn flows_have_their_strategies_and_lose_them() {
     let (done, over) = std::sync::mpsc::channel::<()>();
     let served = std::thread::spawn(move || {
         let mut b = node(&path, "b");
-        let mut run = |_: &dyn narrows::endpoint::Source, _: &mut dyn narrows::endpoint::Sink| Ok(());
+        let mut run =
+            |_: &dyn narrows::endpoint::Source, _: &mut dyn narrows::endpoint::Sink| Ok(());
         while over.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
             b.try_serve(&mut [Function { name: name("echo"), run: &mut run }]);
             b.wait_any(Some(Duration::from_millis(1)));

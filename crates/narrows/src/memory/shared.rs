@@ -95,8 +95,7 @@ impl<P: Platform> Shared<P> {
         let mine = Layout::read(&own, P::LINE).map_err(|_| SetUpError::Own)?;
         let theirs = Layout::read(&peer, P::LINE).map_err(SetUpError::Peer)?;
         let range = |_: OutOfRange| SetUpError::Own;
-        let books =
-            platform.books(&own, mine.books()).map_err(|_| SetUpError::Storage)?;
+        let books = platform.books(&own, mine.books()).map_err(|_| SetUpError::Storage)?;
         let channels = Channels::new(platform, (&mine, &own), (&theirs, &peer));
         Ok(Shared {
             channels: channels.map_err(|_| SetUpError::Storage)?,

@@ -22,9 +22,7 @@ const NODES: [Family<NodeRow>; 6] = [
 ];
 
 const LINKS: [Family<LinkRow>; 9] = [
-    ("link_up", "gauge", "1 if the link is up.", |l| {
-        Some(if l.state == "up" { 1.0 } else { 0.0 })
-    }),
+    ("link_up", "gauge", "1 if the link is up.", |l| Some(if l.state == "up" { 1.0 } else { 0.0 })),
     ("link_sent_total", "counter", "Messages sent, modulo 2^32.", |l| l.sent.map(f64::from)),
     ("link_received_total", "counter", "Messages received, modulo 2^32.", |l| {
         l.received.map(f64::from)

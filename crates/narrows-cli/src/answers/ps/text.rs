@@ -94,7 +94,9 @@ pub fn nodes(rows: &[NodeRow], several: bool) -> String {
 
 fn carried(row: &LinkRow) -> String {
     let both = |messages: Option<u32>, channels: Option<u32>| {
-        known(messages.map(|messages| short(f64::from(messages) + f64::from(channels.unwrap_or(0)))))
+        known(
+            messages.map(|messages| short(f64::from(messages) + f64::from(channels.unwrap_or(0)))),
+        )
     };
     both(row.sent, row.channels_sent) + " " + &both(row.received, row.channels_received)
 }
