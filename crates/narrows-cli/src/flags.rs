@@ -2,7 +2,7 @@
 
 use crate::answers::doctor::flags::Doctor;
 use crate::answers::why::flags::Why;
-use crate::answers::{advise, compare, tune};
+use crate::answers::{advise, compare, ps, tune};
 use crate::base::failure::exit_codes;
 use crate::base::options::Global;
 use crate::experiments::bench::flags::Bench;
@@ -91,6 +91,10 @@ pub enum Command {
     Voip(Voip),
     /// Carry real sessions through a media gateway with its codecs on another core
     Gateway(Gateway),
+    /// List the nodes that run: links, flows, rates, blocks, sleepers
+    Ps(ps::flags::Ps),
+    /// The same, again and again, the busiest first
+    Top(ps::flags::Top),
     /// Link nodes of this machine with those of another, over TCP
     Bridge(BridgeFlags),
     /// Write the manual pages

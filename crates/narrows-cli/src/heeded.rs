@@ -98,6 +98,8 @@ impl Given {
             Command::Gateway(_) => {
                 Given::always("gateway", &[Priority, Heeded::Cores, Carrier, Json])
             }
+            Command::Ps(_) => Given::always("ps", &[Json]),
+            Command::Top(_) => Given::always("top", &[]),
             Command::Bridge(_) => Given::always("bridge", &[]),
             Command::Man(_) => Given::always("man", &[]),
             Command::Completions(_) => Given::always("completions", &[]),
@@ -220,7 +222,7 @@ mod tests {
         ["--priority 5", "--lock-memory", "--cores 0,1", "--carrier stream", "--json"];
 
     /// Each command, and which of the options it takes, in the order above.
-    const TABLE: [(&str, &str); 39] = [
+    const TABLE: [(&str, &str); 41] = [
         ("run", "PLCFJ"),
         ("run --on host", "PLCFJ"),
         ("run --on davinci", "CJ"),
@@ -241,6 +243,8 @@ mod tests {
         ("mcapi --on davinci 0=x.so", "J"),
         ("voip", "PCFJ"),
         ("gateway", "PCFJ"),
+        ("ps", "J"),
+        ("top", ""),
         ("man", ""),
         ("completions bash", ""),
         ("bench limit", "PLCJ"),

@@ -3,7 +3,7 @@
 
 use clap::Parser;
 use narrows_cli::answers::doctor::flags::Doctor;
-use narrows_cli::answers::{advise, compare, doctor, tune, why};
+use narrows_cli::answers::{advise, compare, doctor, ps, tune, why};
 use narrows_cli::base::checks;
 use narrows_cli::base::failure::{Failure, Kind};
 use narrows_cli::base::machine::{Machine, Root};
@@ -95,6 +95,8 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Mcapi(args) => mcapi::run(&flags.global, args),
         Command::Voip(args) => voip::run(&flags.global, args),
         Command::Gateway(args) => gateway::run(&flags.global, args),
+        Command::Ps(args) => ps::run(&flags.global, args),
+        Command::Top(args) => ps::top(args),
         Command::Bridge(args) => bridge::run(args),
         Command::Man(args) => manual::man(args),
         Command::Completions(args) => manual::completions(args),

@@ -31,7 +31,7 @@ mod write;
 
 pub use causes::{Cause, Causes, Of, Step};
 pub use read::{Counted, Happened, Journey, Kind, ReadError, Slice, Trace, Track, read};
-pub use write::{Value, Writer};
+pub use write::{Sealed, Value, Writer};
 
 /// A row of the picture: a thread or process, or what belongs to one. Its number is unique in the
 /// whole trace.
@@ -202,4 +202,6 @@ pub struct Message {
     pub priority: u8,
     /// The sender's mark, or the number of a call.
     pub tag: u16,
+    /// What it carries, if that was kept.
+    pub payload: Option<Vec<u8>>,
 }

@@ -93,6 +93,7 @@ impl Tracer {
             target: passage.target.into(),
             priority: passage.priority,
             tag: passage.tag,
+            payload: None,
         };
         self.file.write(at, |out| out.sent(row, at, &message));
     }
