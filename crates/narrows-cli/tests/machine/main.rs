@@ -10,6 +10,7 @@ mod gateway;
 mod linx;
 mod peer;
 mod record;
+mod ps;
 mod run;
 mod sessions;
 mod storm;
