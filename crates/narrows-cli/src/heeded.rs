@@ -98,6 +98,7 @@ impl Given {
                 Given::always("gateway", &[Priority, Heeded::Cores, Carrier, Json])
             }
             Command::Bridge(_) => Given::always("bridge", &[]),
+            Command::View(_) => Given::always("view", &[]),
             Command::Man(_) => Given::always("man", &[]),
             Command::Completions(_) => Given::always("completions", &[]),
         }
@@ -185,7 +186,7 @@ mod tests {
         ["--priority 5", "--lock-memory", "--cores 0,1", "--carrier stream", "--json"];
 
     /// Each command, and which of the options it takes, in the order above.
-    const TABLE: [(&str, &str); 38] = [
+    const TABLE: [(&str, &str); 39] = [
         ("run", "PLCFJ"),
         ("run --on host", "PLCFJ"),
         ("run --on davinci", "CJ"),
@@ -205,6 +206,7 @@ mod tests {
         ("mcapi --on davinci 0=x.so", "J"),
         ("voip", "PCFJ"),
         ("gateway", "PCFJ"),
+        ("view a.pftrace", ""),
         ("man", ""),
         ("completions bash", ""),
         ("bench limit", "PLCJ"),

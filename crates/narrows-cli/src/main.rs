@@ -16,7 +16,7 @@ use narrows_cli::experiments::{bench, calibrate, gateway, mcapi, papers, run, sw
 use narrows_cli::flags::{Command, Flags, Inner, Process};
 use narrows_cli::formats::{platform, workload};
 use narrows_cli::rig::callee;
-use narrows_cli::services::bridge;
+use narrows_cli::services::{bridge, view};
 use narrows_cli::{heeded, manual};
 use narrows_host::Carrier;
 use std::ffi::OsString;
@@ -94,6 +94,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Voip(args) => voip::run(&flags.global, args),
         Command::Gateway(args) => gateway::run(&flags.global, args),
         Command::Bridge(args) => bridge::run(args),
+        Command::View(args) => view::run(args),
         Command::Man(args) => manual::man(args),
         Command::Completions(args) => manual::completions(args),
         Command::Bench(args) => bench::run(&flags.global, args),

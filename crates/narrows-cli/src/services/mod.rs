@@ -1,3 +1,5 @@
-//! What runs beside programs of users: [`bridge`] links their nodes with those of other machines.
+//! What runs beside programs of users, or as long as somebody looks: [`bridge`] links their nodes
+//! with those of other machines, [`view`] shows traces in a browser.
 
 pub mod bridge;
+pub mod view;
