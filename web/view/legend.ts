@@ -105,8 +105,25 @@ const HEADS: [string, string][] = [
   ["span", "What programs say"],
 ];
 
+/// What is to be known at once, on a line below the picture.
+function brief(colours: Colours): HTMLElement[] {
+  const block = (name: string) => (context: CanvasRenderingContext2D) => {
+    context.fillStyle = colours.of(name).fill;
+    context.fillRect(0, 1, 28, 12);
+  };
+  const [request, response, other, lost, , waits] = messages(colours);
+  return [
+    entry(block("running"), "works"),
+    entry(block("ready"), "waits"),
+    entry(block("asleep"), "sleeps"),
+    request, response, other, lost, waits,
+    ...marks(colours).slice(0, 2),
+  ];
+}
+
 export class Legend {
   readonly root = element("details", "", { open: "" });
+  readonly brief = element("ul", "brief", { "aria-label": "Legend" });
 
   constructor(private scene: Scene, private colours: Colours) {
     this.draw();
@@ -125,6 +142,7 @@ export class Legend {
       );
       return [element("h3", "", {}, head), element("ul", "legend", {}, ...items)];
     });
+    this.brief.replaceChildren(...brief(colours));
     this.root.replaceChildren(
       element("summary", "", {}, "Legend"),
       element("h3", "", {}, "Messages"),

@@ -190,11 +190,11 @@ function start(traces: Trace[], place: HTMLElement) {
       button("−", "Further", () => { scene.view.zoom(scene.view.width / 2, 0.5); draw(); }),
       button("+", "Nearer", () => { scene.view.zoom(scene.view.width / 2, 2); draw(); }),
       button("Everything", "Everything in sight", () => { scene.view.all(); draw(); }),
-      button("Chosen", "What is chosen fills the picture", () => input.nearSelected()),
+      button("Zoom to chosen", "What is chosen fills the picture", () => input.nearSelected()),
       realign),
   );
   const warning = warnings(traces);
-  place.replaceChildren(bar, ...(warning ? [element("p", "warning", {}, warning)] : []), frame, panel.root, tip);
+  place.replaceChildren(bar, ...(warning ? [element("p", "warning", {}, warning)] : []), frame, legend.brief, panel.root, tip);
 
   const resize = () => {
     const ratio = window.devicePixelRatio || 1;

@@ -4,7 +4,9 @@
 // deliver difference is the time between two receives of one receiver that return one after the
 // other. Jitter is the difference in latency of two messages of one sender and receiver that are
 // sent one after the other, without its sign. A round trip is from the send of a request until the
-// receive of its response returns.
+// receive of its response returns. Processor time is that of sender and receiver together, from
+// when send is called until receive returns, without what they sleep or wait.
+import type { Track } from "./data.js";
 import { lower } from "./levels.js";
 import type { Row, Source } from "./rows.js";
 import type { Scene } from "./scene.js";
@@ -42,7 +44,7 @@ export interface Scope {
   of: string;
   when: string;
   tracks: Map<Source, Set<number>> | null;
-  pair: { source: Source; from: number; to: number } | null;
+  pairs: Map<Source, { from: number; to: number }> | null;
 }
 
 /// Of sorted values the one below which that share lies.
@@ -77,12 +79,32 @@ function push(of: Map<unknown, number[]>, key: unknown, value: number) {
   else of.set(key, [value]);
 }
 
+/// A row's name below those of what it belongs to: what is the same in two traces.
+function path(source: Source, track: number): string {
+  const names: string[] = [];
+  let at: number | null | undefined = track;
+  for (let up = 0; up < 8 && at !== null && at !== undefined; up++) {
+    const one: Track | undefined = source.trace.tracks[at];
+    names.push(one?.name ?? "");
+    at = one?.parent;
+  }
+  return names.join("\n");
+}
+
+/// The row of another trace that has the same name.
+function alike(from: Source, track: number, to: Source): number {
+  if (from === to) return track;
+  const wanted = path(from, track);
+  return to.trace.tracks.findIndex((_, at) => path(to, at) === wanted);
+}
+
 /// What the reader has chosen to measure: the ruler's stretch or what is in sight, and of it the
-/// chosen message's way, the chosen row, or everything.
+/// chosen message's way, the chosen row, or everything. What a trace beside it has under the same
+/// names is measured as well.
 export function scopeOf(scene: Scene): Scope {
   const [from, to] = scene.ruler ?? [scene.view.from, scene.view.to];
   const when = scene.ruler ? "within the ruler" : "in sight";
-  const scope = { from, to, when, of: "everything", tracks: null, pair: null };
+  const scope = { from, to, when, of: "everything", tracks: null, pairs: null };
   const { selected } = scene;
   if (!selected) return scope;
   const row = scene.rowOf(selected);
@@ -91,31 +113,49 @@ export function scopeOf(scene: Scene): Scope {
     const { from, to } = source.trace.messages;
     const name = (track: number) => source.trace.tracks[track]?.name ?? "nobody";
     const of = `messages from ${name(from[index])} to ${name(to[index])}`;
-    return { ...scope, of, pair: { source, from: from[index], to: to[index] } };
+    const pairs = scene.sources.map((one): [Source, { from: number; to: number }] => [
+      one,
+      { from: alike(source, from[index], one), to: alike(source, to[index], one) },
+    ]);
+    return { ...scope, of, pairs: new Map(pairs) };
   }
   if (!row || row.kind === "title") return scope;
   // A part of a process or core stands for what it belongs to.
   const whole = row.kind === "thread" || row.kind === "group" ? row : (row.above ?? row);
-  const tracks = new Set<number>();
-  for (const [track, one] of row.source.byTrack) {
-    for (let up: Row | null = one; up; up = up.above) if (up === whole) tracks.add(track);
-  }
-  return { ...scope, of: whole.name, tracks: new Map([[row.source, tracks]]) };
+  const tracks = scene.sources.map((source): [Source, Set<number>] => {
+    const top = source.byTrack.get(alike(row.source, whole.track, source));
+    const own = new Set<number>();
+    for (const [track, one] of source.byTrack) {
+      for (let up: Row | null = one; up; up = up.above) if (up === top) own.add(track);
+    }
+    return [source, own];
+  });
+  return { ...scope, of: whole.name, tracks: new Map(tracks) };
 }
 
 export function measure(source: Source, scope: Scope): Measured {
   return { source, ...ofMessages(source, scope), ...ofProcessors(source, scope) };
 }
 
-function ofMessages(source: Source, { from, to, tracks, pair }: Scope) {
+/// The time that processors of sender and receiver work while a message is on its way.
+export function workOf(source: Source, id: number): number {
+  const { began, received, from, to } = source.trace.messages;
+  const works = [from[id], to[id]].map((track) => source.states.get(track));
+  if (works.some((work) => !work) || Number.isNaN(began[id] + received[id])) return NaN;
+  return works.reduce((sum, work) => sum + (work?.covered(began[id], received[id]) ?? 0), 0);
+}
+
+function ofMessages(source: Source, { from, to, tracks, pairs }: Scope) {
   const { messages, strings } = source.trace;
   const own = tracks?.get(source);
+  const pair = pairs?.get(source);
   const [request, response] = ["request", "response"].map((kind) => strings.indexOf(kind));
   const latency: number[] = [];
   const blocking: number[] = [];
   const transit: number[] = [];
   const waiting: number[] = [];
   const trips: number[] = [];
+  const work: number[] = [];
   const returns = new Map<unknown, number[]>();
   const latencies = new Map<unknown, number[]>();
   const asked = new Map<string, number>();
@@ -123,7 +163,7 @@ function ofMessages(source: Source, { from, to, tracks, pair }: Scope) {
   const [first, end] = [lower(source.start, from), lower(source.start, to)];
   for (let id = first; id < end; id++) {
     const [sender, receiver] = [messages.from[id], messages.to[id]];
-    if (pair && (pair.source !== source || pair.from !== sender || pair.to !== receiver)) continue;
+    if (pair && (pair.from !== sender || pair.to !== receiver)) continue;
     if (tracks && !own?.has(sender) && !own?.has(receiver)) continue;
     count++;
     const [began, sent] = [messages.began[id], messages.sent[id]];
@@ -135,6 +175,7 @@ function ofMessages(source: Source, { from, to, tracks, pair }: Scope) {
     }
     bytes += messages.bytes[id];
     latency.push(received - began);
+    work.push(workOf(source, id));
     transit.push(taken - sent);
     waiting.push(received - taken);
     push(returns, receiver, received);
@@ -158,6 +199,7 @@ function ofMessages(source: Source, { from, to, tracks, pair }: Scope) {
     figures("deliver difference", differences(returns)),
     figures("jitter", differences(latencies).map(Math.abs)),
     figures("round trip", trips),
+    figures("processor time", work),
   ];
   const seconds = (to - from) / 1e9;
   return {
@@ -171,15 +213,16 @@ function ofMessages(source: Source, { from, to, tracks, pair }: Scope) {
 
 /// The time of processors by layer is what a layer's calls take without those within them, and
 /// without what their process sleeps or waits meanwhile.
-function ofProcessors(source: Source, { from, to, tracks, pair }: Scope) {
+function ofProcessors(source: Source, { from, to, tracks, pairs }: Scope) {
   const { strings, categories, slices } = source.trace;
   const own = tracks?.get(source);
+  const pair = pairs?.get(source);
   const call = categories.indexOf("call");
   const layers = new Float64Array(strings.length);
   const states = new Float64Array(strings.length);
   for (const row of source.rows) {
     if (tracks && !own?.has(row.track)) continue;
-    if (pair && (pair.source !== source || (pair.from !== row.track && pair.to !== row.track))) continue;
+    if (pair && pair.from !== row.track && pair.to !== row.track) continue;
     const work = source.states.get(row.track);
     for (const lane of row.lanes) {
       const { begin, end, name, category, id, length } = lane.all;

@@ -1,7 +1,7 @@
 // What is chosen, and what is measured of it, as tables.
 import { NO_ROW } from "./data.js";
 import { element, table } from "./dom.js";
-import { type Measured, type Share, measure, scopeOf } from "./measure.js";
+import { type Measured, type Share, measure, scopeOf, workOf } from "./measure.js";
 import type { Source } from "./rows.js";
 import type { Scene, Thing } from "./scene.js";
 import { long, moment, whole } from "./time.js";
@@ -61,6 +61,7 @@ function ofMessage(source: Source, id: number): Pairs {
     ["blocks its sender", long(m.sent[id] - m.began[id])],
     ["on the way", long(m.taken[id] - m.sent[id])],
     ["waits at its receiver", long(m.received[id] - m.taken[id])],
+    ["processor time of both", long(workOf(source, id))],
     ["begun", moment(m.began[id])],
     ["published", moment(m.sent[id])],
     ["taken", moment(m.taken[id])],
@@ -73,7 +74,7 @@ function ofMessage(source: Source, id: number): Pairs {
     ...pairs,
     [source_, String(m.source[id])],
     [target, String(m.target[id])],
-    ["priority", `${m.priority[id]} of 0 (most urgent) to 7`],
+    ["priority", `${m.priority[id]} (0 is the most urgent, 7 the least)`],
     [kind === "request" || kind === "response" ? "call" : "mark", String(m.tag[id])],
   ];
 }
@@ -162,7 +163,7 @@ export class Panel {
       const lost = one.lost ? `, ${whole(one.lost)} of them not received` : "";
       const mark = several ? `${one.source.mark}: ` : "";
       const rate = `${whole(Math.round(one.messagesPerSecond))} a second, ${bytes(one.bytesPerSecond)}`;
-      return element("p", "soft", {}, `${mark}${whole(one.messages)} messages${lost}; ${rate}.`);
+      return element("p", "soft", {}, `${mark}${whole(one.messages)} ${one.messages === 1 ? "message" : "messages"}${lost}; ${rate}.`);
     });
     this.measured.replaceChildren(
       element("h2", "", {}, "Measured"),
@@ -178,7 +179,7 @@ export class Panel {
   }
 }
 
-const ORDER = ["latency", "blocking time", "on the way", "waits at its receiver", "deliver difference", "jitter", "round trip"];
+const ORDER = ["latency", "blocking time", "on the way", "waits at its receiver", "deliver difference", "jitter", "round trip", "processor time"];
 const key = (name: string) => ORDER.findIndex((one) => name.endsWith(one));
 
 function bytes(perSecond: number): string {

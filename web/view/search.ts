@@ -82,7 +82,8 @@ export function find(sources: Source[], query: string): (Found & { count: number
     things,
     at: -1,
     count: all.reduce((sum, one) => sum + one.count, 0),
-    names: new Map(all.map((one) => [one.source, one.names])),
+    // Where no name is meant, stretches stay as they are.
+    names: new Map(all.filter(({ names }) => names.includes(1)).map((one) => [one.source, one.names])),
     messages: new Map(all.map((one) => [one.source, one.meant])),
   };
 }

@@ -11,21 +11,23 @@ function unitOf(size: number): [number, string] {
   return UNITS.find(([unit]) => size >= unit) ?? [1, "ns"];
 }
 
-/// A length of time, with four significant digits.
+const signed = (text: string) => text.replace("-", "−");
+
+/// A length of time, with three significant digits.
 export function long(ns: number): string {
   if (!Number.isFinite(ns)) return "–";
   const [unit, name] = unitOf(Math.abs(ns));
   const value = ns / unit;
   const size = Math.abs(value);
-  const digits = unit === 1 ? 0 : size >= 99.95 ? 1 : size >= 9.995 ? 2 : 3;
-  return `${value.toFixed(digits)} ${name}`;
+  const digits = unit === 1 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  return signed(`${value.toFixed(digits)} ${name}`);
 }
 
 /// A moment, to the nanosecond.
 export function moment(ns: number): string {
   if (!Number.isFinite(ns)) return "not known";
   const [unit, name] = unitOf(Math.abs(ns));
-  return `${(ns / unit).toFixed(Math.round(Math.log10(unit)))} ${name}`;
+  return signed(`${(ns / unit).toFixed(Math.round(Math.log10(unit)))} ${name}`);
 }
 
 /// Where an axis has its marks, and what it says there.
@@ -37,7 +39,7 @@ export function ticks(from: number, to: number, most: number): { at: number; tex
   const digits = Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
   const found = [];
   for (let at = Math.ceil(from / step) * step; at <= to && found.length <= 2 * most; at += step) {
-    found.push({ at, text: at === 0 ? "0" : `${(at / unit).toFixed(digits)} ${name}` });
+    found.push({ at, text: at === 0 ? "0" : signed(`${(at / unit).toFixed(digits)} ${name}`) });
   }
   return found;
 }

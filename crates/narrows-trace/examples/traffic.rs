@@ -8,6 +8,7 @@
 //! percent: for a trace to compare with.
 
 use narrows_trace::{Category, Message, Row, Value, Writer, state};
+use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
 const ARM: u64 = 1;
@@ -27,7 +28,7 @@ const BUS: Row = Row(30);
 const RING: Row = Row(31);
 
 /// Events of one call and its answer, about.
-const EACH: u64 = 100;
+const EACH: u64 = 62;
 
 /// Numbers that look random, the same each time.
 struct Dice(u64);
@@ -47,6 +48,8 @@ struct Traffic<W: Write> {
     writer: Writer<W>,
     dice: Dice,
     messages: u64,
+    /// When the last state of each row ended.
+    idle: HashMap<Row, u64>,
     slower: u64,
 }
 
@@ -82,20 +85,35 @@ impl<W: Write> Traffic<W> {
         Ok(at + long)
     }
 
+    /// What a process is in; it sleeps in between.
+    fn state(&mut self, place: &Place, at: u64, long: u64, name: &str) -> io::Result<u64> {
+        let idle = self.idle.insert(place.state, at + long).unwrap_or(at);
+        if idle < at {
+            self.stretch(place.state, idle, at - idle, Category::State, state::ASLEEP)?;
+        }
+        self.stretch(place.state, at, long, Category::State, name)
+    }
+
     /// The layers of a place, down to where a message is published or taken.
     fn layers(&mut self, place: &Place, at: u64, copies: u64) -> io::Result<u64> {
+        let began = at;
         let mut at = at;
         for layer in ["endpoint", "link", "connection", "driver"] {
             self.writer.begin(place.row, at, Category::Call, layer)?;
             at += self.dice.about(1_800);
         }
-        at = self.stretch(place.row, at, copies, Category::Call, "memory")?;
-        self.stretch(place.state, at - copies, copies, Category::State, state::COPY)?;
-        self.stretch(BUS, at - copies, copies, Category::Bus, "write")?;
+        self.state(place, began, at - began, state::RUNNING)?;
+        let waits = self.dice.below(copies / 4);
+        let copies_at = self.state(place, at, waits, state::BUS)?;
+        self.state(place, copies_at, copies, state::COPY)?;
+        self.stretch(BUS, copies_at, copies, Category::Bus, "write")?;
+        at = self.stretch(place.row, at, waits + copies, Category::Call, "memory")?;
+        let copied = at;
         for _ in 0..4 {
             at += self.dice.about(900);
             self.writer.end(place.row, at)?;
         }
+        self.state(place, copied, at - copied, state::RUNNING)?;
         Ok(at)
     }
 
@@ -115,9 +133,11 @@ impl<W: Write> Traffic<W> {
         let served = self.dice.about(5_000);
         let served = self.stretch(to.interrupts, rung, served, Category::Interrupt, "doorbell")?;
         let woken = self.dice.about(3_000);
-        let runs = self.stretch(to.state, served, woken, Category::State, state::WAKING)?;
+        let runs = self.state(to, served, woken, state::WAKING)?;
         self.writer.taken(to.row, runs + 500, message.id)?;
-        let received = self.layers(to, runs + 600 + before, copies)?;
+        let idle = runs + 600 + before;
+        self.state(to, runs, idle - runs, state::RUNNING)?;
+        let received = self.layers(to, idle, copies)?;
         self.writer.received(to.row, received, message.id)?;
         Ok(received)
     }
@@ -140,13 +160,13 @@ impl<W: Write> Traffic<W> {
             ..Message::default()
         };
         let asleep = self.dice.about(40_000);
-        self.stretch(CALLER.state, at, asleep, Category::State, state::TIMER)?;
+        self.state(&CALLER, at, asleep, state::TIMER)?;
         let began = at + asleep;
         self.writer.count(RING, began + 12_000, i64::from(number % 4 + 1))?;
         let received = self.message([&CALLER, &CODEC], [began, before], &request)?;
         self.writer.count(RING, received, i64::from(number % 4))?;
         let work = self.dice.about(60_000) * (100 + self.slower) / 100;
-        self.stretch(CODEC.state, received, work, Category::State, state::RUNNING)?;
+        self.state(&CODEC, received, work, state::RUNNING)?;
         let worked = self.stretch(CODEC.row, received, work, Category::Phase, "C")?;
         let logs = self.dice.about(20_000);
         self.stretch(LOGGER_STATE, received, logs, Category::State, state::READY)?;
@@ -179,7 +199,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let name = arguments.next().unwrap_or_else(|| "caller".into());
     let slower = arguments.next().unwrap_or_else(|| "0".into()).parse()?;
     let writer = Writer::new(BufWriter::new(io::stdout().lock()));
-    let mut traffic = Traffic { writer, dice: Dice(1), messages: 0, slower };
+    let mut traffic = Traffic { writer, dice: Dice(1), messages: 0, idle: HashMap::new(), slower };
     traffic.introduce(&name)?;
     let mut at = 1_000_000;
     for number in 1..=u32::try_from(events / EACH)?.max(1) {

@@ -23,4 +23,5 @@ mod sra;
 mod susan;
 mod sweep;
 mod tune;
+mod view;
 mod voip;
