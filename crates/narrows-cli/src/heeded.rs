@@ -2,7 +2,7 @@
 //! is refused.
 
 use crate::base::failure::{Failure, Kind};
-use crate::base::options::{Cores, Global, HOST, Place};
+use crate::base::options::{Cores, Global, HOST, Place, TraceFile};
 use crate::experiments::bench::against::flags::Beside;
 use crate::experiments::bench::flags::{Storm, Which};
 use crate::flags::{Command, Flags};
@@ -148,6 +148,35 @@ impl Given {
     }
 }
 
+/// The trace that is asked for, and whether what was asked for is traced.
+fn trace(command: &Command) -> (&TraceFile, bool) {
+    match command {
+        Command::Run(run) => (&run.trace, true),
+        Command::Bench(bench) => {
+            let which = &bench.which;
+            let traced = matches!(
+                which,
+                Which::Limit(_)
+                    | Which::Bounds(_)
+                    | Which::Pingpong(_)
+                    | Which::Throughput(_)
+                    | Which::Phases(_)
+                    | Which::Sizes(_)
+                    | Which::Scaling(_)
+                    | Which::T0(_)
+                    | Which::T1(_)
+                    | Which::T2(_)
+                    | Which::T3(_)
+                    | Which::T4(_)
+                    | Which::T5(_)
+                    | Which::T6(_)
+            );
+            (&bench.trace, traced || which.common().place.platform().is_none())
+        }
+        _ => (&TraceFile { trace: None }, true),
+    }
+}
+
 /// Whether every option that all commands take means something to the one that was given.
 ///
 /// # Errors
@@ -161,6 +190,11 @@ pub fn check(flags: &Flags) -> Result<(), Failure> {
             true => format!("{name} is for this machine, not for a chip: leave it or --on out"),
             false => format!("{name} says nothing to {}: leave it out", given.name),
         };
+        return Err(Failure::new(Kind::Usage, text));
+    }
+    if let (TraceFile { trace: Some(_) }, false) = trace(&flags.command) {
+        let text =
+            format!("--trace says nothing to {} on a chip: leave it or --on out", given.name);
         return Err(Failure::new(Kind::Usage, text));
     }
     let one = flags.global.cores.is_some_and(Cores::are_one);

@@ -10,6 +10,7 @@ use narrows_cli::base::machine::{Machine, Root};
 use narrows_cli::base::options::Global;
 use narrows_cli::base::output;
 use narrows_cli::base::report::Report;
+use narrows_cli::base::trace::{traced, traced_here};
 use narrows_cli::experiments::bench::susan;
 use narrows_cli::experiments::run::flags::Run;
 use narrows_cli::experiments::{bench, calibrate, gateway, mcapi, papers, run, sweep, voip};
@@ -105,8 +106,16 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
 fn carry(global: &Global, args: &Run) -> Result<(), Failure> {
     let text = workload::text(&args.workload)?;
     match susan::file::parse(&args.workload, &text)? {
+        Some(_) if args.trace.trace.is_some() => {
+            let text = "--trace says nothing to an image that is cut among CPUs: leave it out";
+            Err(Failure::new(Kind::Usage, text))
+        }
         Some(file) => susan::file::run(global, args, file),
-        None => run::run(global, args, &text),
+        None if args.place.platform().is_none() => {
+            traced_here(&args.trace)?;
+            run::run(global, args, &text)
+        }
+        None => traced(global, &args.trace, |global| run::run(global, args, &text)),
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn nanos_per_tick() -> f64 {
 }
 
 /// Counter and clock at one moment: of a few tries, the one least disturbed.
-fn pair() -> (u64, u64) {
+pub(crate) fn pair() -> (u64, u64) {
     let tries = (0..5).map(|_| {
         let before = ticks();
         let clock = now().0;

@@ -32,6 +32,8 @@ pub enum OpenError {
     Descriptors,
     /// The environment names no carrier.
     Carrier(String),
+    /// The file of the trace that was asked for cannot be written: why.
+    Trace(String),
     /// The node's thread cannot run on the core it asked for.
     Core(String),
     /// The copy engine's thread did not start.
@@ -123,6 +125,11 @@ impl fmt::Display for OpenError {
                     "NARROWS_CARRIER is '{text}', which is no carrier: set it to memory or stream"
                 )
             }
+            OpenError::Trace(error) => write!(
+                f,
+                "the trace cannot be written: {error}; name another file with NARROWS_TRACE or \
+                 Options::trace, or none"
+            ),
             OpenError::Core(error) => f.write_str(error),
             OpenError::Engine(error) => {
                 write!(f, "the copy engine's thread did not start: {error}")

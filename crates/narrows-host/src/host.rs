@@ -6,10 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use narrows::link::Name;
+use narrows::memory::Layout;
 use narrows::platform::{
-    Connected, EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
+    Connected, EngineError, Event, HuntError, Instant, Memory, NoStorage, Platform, Wait, Watch,
+    Woken,
 };
-use narrows::span::{Edge, Span};
+use narrows::span::{Edge, Note, Span};
+use narrows::strategy::Strategy;
+use narrows_trace::{Category, Value};
 use rustix::event::epoll;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
@@ -26,7 +30,7 @@ use crate::memory::words::PeerWords;
 use crate::memory::{LINE, PeerRegion, Region};
 use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::{Farewell, Linked, News, Rendezvous};
-use crate::trace::{Stamps, Trace};
+use crate::trace::{Fact, Recorder, Stamps, Trace};
 
 /// Nanoseconds after which a spinning node looks at the rendezvous again.
 const LOOK_EVERY: u64 = 1_000_000;
@@ -72,6 +76,8 @@ pub struct Host {
     looked: Cell<bool>,
     sets: Arc<Sets>,
     stamps: Stamps,
+    /// Which life of its name this is.
+    incarnation: u64,
     engine: Option<Engine>,
 }
 
@@ -80,6 +86,7 @@ impl Host {
         (door, background): (Arc<Door>, Option<Background>),
         sets: Arc<Sets>,
         engine: Option<Engine>,
+        (incarnation, recorder): (u64, Option<Recorder>),
     ) -> Host {
         Host {
             _background: background,
@@ -89,7 +96,8 @@ impl Host {
             look_ticks: clock::ticks_in(LOOK_EVERY),
             looked: Cell::new(false),
             sets,
-            stamps: Stamps::default(),
+            stamps: Stamps::new(recorder),
+            incarnation,
             engine,
         }
     }
@@ -102,6 +110,12 @@ impl Host {
     /// The stamps since the last time, and forgets them.
     pub fn take_trace(&self) -> Trace {
         self.stamps.take()
+    }
+
+    /// Writes something of the program's own to the trace that `NARROWS_TRACE` asks for, at this
+    /// moment on the node's row; does nothing if no trace is written.
+    pub fn mark(&self, category: Category, name: &str, values: &[(&str, Value<'_>)]) {
+        self.stamps.mark(category, name, values);
     }
 
     /// Nanoseconds of one tick of [`Record::ticks`](crate::Record::ticks), measured once per
@@ -293,6 +307,12 @@ impl Host {
     }
 }
 
+/// The number of one direction of a link, by its sender's life and half: both ends find the same.
+fn direction(incarnation: u64, half: &impl Memory) -> u64 {
+    let start = Layout::read(half, LINE).map_or(0, |layout| layout.start_of_messages());
+    Fact::direction(incarnation, start)
+}
+
 /// The tick at which a deadline comes.
 fn ticks_at(ticks: u64, deadline: Instant) -> u64 {
     let left = deadline.since(clock::now()).as_nanos();
@@ -328,12 +348,15 @@ impl Platform for Host {
     where
         S: Iterator<Item = Watch<'a, PeerWords>> + Clone,
     {
-        match how {
+        self.stamps.waits(how);
+        let woken = match how {
             Wait::Spin => self.spin(set, deadline, || ()),
             Wait::Yield => self.spin(set, deadline, sched_yield),
             Wait::Bell => self.sleep(true, deadline),
             Wait::Timer => self.sleep(false, deadline),
-        }
+        };
+        self.stamps.woken(woken);
+        woken
     }
 
     #[inline]
@@ -350,6 +373,7 @@ impl Platform for Host {
     fn ring(&self, bell: &Bell) {
         if !self.is_copy() {
             bell.ring();
+            self.stamps.rang();
         }
     }
 
@@ -377,6 +401,16 @@ impl Platform for Host {
         self.stamps.push(span, edge, id);
     }
 
+    fn note(&self, note: &Note) {
+        self.stamps.note(note);
+    }
+
+    fn agreed(&self, flow: u16, strategy: &Strategy) {
+        let (flow, strategy) = (Value::Number(flow.into()), strategy.to_string());
+        let values = [("flow", flow), ("strategy", Value::Text(&strategy))];
+        self.mark(Category::Decision, "strategy", &values);
+    }
+
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {
         self.door.with(|r| r.hunt(name))
     }
@@ -401,9 +435,18 @@ impl Platform for Host {
         Some(match self.door.next()? {
             News::Connected(linked) => {
                 let Linked { key, name, incarnation, own, peer, bell } = *linked;
+                self.stamps.linked(|| Fact {
+                    key,
+                    peer: name,
+                    sends: direction(self.incarnation, &own),
+                    receives: direction(incarnation, &peer),
+                });
                 Ok(Event::Connected(Connected { key, name, incarnation, own, peer, bell }))
             }
-            News::Lost(key, reason) => Ok(Event::Lost { key, reason }),
+            News::Lost(key, reason) => {
+                self.stamps.lost(key);
+                Ok(Event::Lost { key, reason })
+            }
             News::Failed(name, why) => Err((name, why)),
         })
     }

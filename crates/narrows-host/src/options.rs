@@ -23,6 +23,7 @@ use crate::rendezvous::directory::{Directory, PATIENCE};
 use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::ticker::Ticker;
 use crate::rendezvous::{Identity, Rendezvous};
+use crate::trace::{Recorder, Tracer};
 use crate::{clock, memory, system};
 
 /// The largest region of a peer's unless more is allowed, in bytes: where an application has all
@@ -44,6 +45,7 @@ pub struct Options {
     carrier: Option<Carrier>,
     limits: Limits,
     background: bool,
+    trace: Option<PathBuf>,
 }
 
 impl Options {
@@ -63,6 +65,7 @@ impl Options {
             carrier: None,
             limits: Limits::default(),
             background: true,
+            trace: None,
         }
     }
 
@@ -155,6 +158,15 @@ impl Options {
         self
     }
 
+    /// Writes a trace of what the node does to this file, behind what is there, instead of to the
+    /// one that the environment names in `NARROWS_TRACE`. Several nodes and processes can write to
+    /// one file. TRACES.md says what is in it.
+    #[must_use]
+    pub fn trace(mut self, file: impl Into<PathBuf>) -> Options {
+        self.trace = Some(file.into());
+        self
+    }
+
     /// Opens the node: from here on others can find it.
     ///
     /// # Errors
@@ -210,7 +222,13 @@ impl Options {
         let mut incarnation = [0; 8];
         getrandom(&mut incarnation, GetRandomFlags::empty())
             .map_err(|e| OpenError::system("get a random number", e))?;
+        let incarnation = u64::from_le_bytes(incarnation);
         let engine = self.engine.map(Engine::start).transpose()?;
+        let tracer = match &self.trace {
+            Some(file) => Tracer::at(file).map(Some),
+            None => Tracer::of_environment(),
+        };
+        let tracer = tracer.map_err(|error| OpenError::Trace(error.to_string()))?;
 
         let (directory, lock) = Directory::open(self.directory.as_deref(), &domain, PATIENCE)?;
         // Of many nodes that are born at once the first sees to it, so that the others get on.
@@ -223,7 +241,7 @@ impl Options {
         drop(lock);
         let me = Identity {
             name,
-            incarnation: u64::from_le_bytes(incarnation),
+            incarnation,
             layout,
             incoming,
             largest: self.largest.unwrap_or(LARGEST).max(layout.size()).max(incoming.size()),
@@ -237,6 +255,7 @@ impl Options {
         let door = Arc::new(Door::new(rendezvous, Arc::clone(&sets)).map_err(no_bell)?);
         let background = Background::start(&door)
             .map_err(|e| OpenError::system("start a thread (see Options::background)", e))?;
-        Ok(Host::new((door, background), sets, engine))
+        let recorder = tracer.map(|tracer| Recorder::new(tracer, &name));
+        Ok(Host::new((door, background), sets, engine, (incarnation, recorder)))
     }
 }

@@ -56,3 +56,4 @@ mod kernel;
 mod part;
 pub mod rtos;
 pub mod time;
+pub mod trace;

@@ -126,7 +126,13 @@ pub mod state {
     pub const NO_BLOCK: &str = "no block";
     /// A bell was rung for it, and it does not run yet.
     pub const WAKING: &str = "waking";
-    /// Its core stands still: a fault that was injected.
+    /// A sender waits for its peer's answer to a change of strategy.
+    pub const SWITCHING: &str = "switching";
+    /// It sleeps, and a bell was rung for it that comes late: a fault that was injected.
+    pub const BELL_LATE: &str = "bell late";
+    /// It sleeps, and the bell that was rung for it never comes: a fault that was injected.
+    pub const BELL_LOST: &str = "bell lost";
+    /// It was stopped, or its core stands still: a fault that was injected.
     pub const STOPPED: &str = "stopped";
 }
 

@@ -10,6 +10,9 @@ use crate::schema::{
 };
 use crate::{Category, Message, Row};
 
+/// All packets are of one sequence: none needs what another says, so files can be joined.
+const SEQUENCE: Option<u32> = Some(1);
+
 /// What more is to be said of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
@@ -201,11 +204,12 @@ impl<W: Write> Writer<W> {
     }
 
     fn track(&mut self, track: TrackDescriptor) -> io::Result<()> {
-        self.packet(&Packet { track: Some(track), ..Packet::default() })
+        self.packet(&Packet { track: Some(track), sequence: SEQUENCE, ..Packet::default() })
     }
 
     fn event(&mut self, at: u64, event: Event) -> io::Result<()> {
-        self.packet(&Packet { timestamp: Some(at), event: Some(event), ..Packet::default() })
+        let (timestamp, event) = (Some(at), Some(event));
+        self.packet(&Packet { timestamp, sequence: SEQUENCE, event, ..Packet::default() })
     }
 
     fn packet(&mut self, packet: &Packet) -> io::Result<()> {

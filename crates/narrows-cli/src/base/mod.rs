@@ -6,7 +6,8 @@
 //! that come with the program. [`statistics`] and [`report`] turn measurements into rows,
 //! [`table`] and [`output`] put them on a screen or in a file, and [`page`] has words and
 //! charts of them; a [`machine`] is what a report was made on, [`checks`] say what there spoils
-//! a measurement, and [`noise`] whether two measurements differ by more than noise.
+//! a measurement, and [`noise`] whether two measurements differ by more than noise. [`trace`] has
+//! the file that simulations are traced to.
 
 pub mod checks;
 pub mod failure;
@@ -26,3 +27,4 @@ pub mod signals;
 pub mod statistics;
 pub mod table;
 pub mod threads;
+pub mod trace;

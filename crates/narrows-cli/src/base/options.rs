@@ -4,6 +4,7 @@ use crate::base::offered::{offered, platforms};
 use clap::Args;
 use clap::builder::StringValueParser;
 use narrows_host::Carrier;
+use narrows_sim::trace::Trace;
 use std::path::PathBuf;
 
 /// Options of every subcommand.
@@ -25,6 +26,9 @@ pub struct Global {
     /// Print one JSON object instead of tables
     #[arg(long, global = true)]
     pub json: bool,
+    /// What simulations are traced to: [`traced`](crate::base::trace::traced) sets it.
+    #[arg(skip)]
+    pub chips: Option<Trace>,
 }
 
 /// The two cores that measurements are pinned to.
@@ -59,6 +63,14 @@ pub struct PageFile {
     /// Write what was found as one page for a browser: words, charts and tables
     #[arg(long, global = true, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+}
+
+/// A trace of what happened.
+#[derive(Clone, Debug, Default, Args)]
+pub struct TraceFile {
+    /// Write what each core did and when: `narrows why` and Perfetto's viewer read it
+    #[arg(long, global = true, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
 }
 
 /// What stands for this machine where a platform is named.

@@ -4,7 +4,7 @@ use crate::base::failure::{Failure, Kind};
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// Makes a directory for results, with its parents, if it is not there yet.
@@ -37,6 +37,49 @@ pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), Failure> {
         return written.map_err(|error| refusal("write", path, &error));
     }
     write_with(path, |file| file.write_all(contents))
+}
+
+/// A file that is written while work goes on.
+pub struct Open {
+    path: PathBuf,
+    /// Under another name until it is whole; none if it is a device or a pipe.
+    kept: Option<NamedTempFile>,
+}
+
+/// Opens a file for what is written while work goes on; [`Open::close`] gives it its name.
+///
+/// # Errors
+/// [`Kind::Output`] if it cannot be written.
+pub fn open(path: &Path) -> Result<(Open, fs::File), Failure> {
+    let failed = |error| refusal("write", path, &error);
+    probe_file(path)?;
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let file = fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
+        return Ok((Open { path: path.into(), kept: None }, file));
+    }
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix(".narrows-").permissions(Permissions::from_mode(0o666));
+    let kept = builder.tempfile_in(directory_of(path)).map_err(failed)?;
+    let file = kept.reopen().map_err(failed)?;
+    Ok((Open { path: path.into(), kept: Some(kept) }, file))
+}
+
+impl Open {
+    /// All was written.
+    ///
+    /// # Errors
+    /// [`Kind::Output`]; then the file is what it was before.
+    pub fn close(self) -> Result<(), Failure> {
+        let Some(kept) = self.kept else { return Ok(()) };
+        let done = kept.as_file().sync_all();
+        let done = done.and_then(|()| kept.persist(&self.path).map_err(|error| error.error));
+        done.map(|_| ()).map_err(|error| refusal("write", &self.path, &error))
+    }
+}
+
+/// Says something on standard error; where that is closed, nobody wants to know.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Sees whether a file can be written there, before work whose result it is to take.

@@ -19,4 +19,5 @@ mod meetings;
 mod orderings;
 mod processes;
 mod strangers;
+mod tracing;
 mod users;

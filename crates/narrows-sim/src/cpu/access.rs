@@ -5,6 +5,7 @@ use crate::events::Stuck;
 use crate::events::bus::{Act, BURST, Transfer, Watch};
 use crate::events::state::{State, Vain};
 use crate::time::Time;
+use crate::trace::Doing;
 
 /// The parts of a range that lie on one line of `line` bytes each: where, and how many bytes.
 pub(super) fn pieces(address: u32, len: usize, line: u32) -> impl Iterator<Item = (u32, usize)> {
@@ -283,6 +284,7 @@ impl Cpu {
 
     /// Copies from private memory to shared memory.
     pub(super) fn copy_out(&self, memory: usize, address: u32, from: &[u8]) {
+        self.does(Doing::Copy);
         self.compute(self.rates().copy_start);
         let mut rest = from;
         for (at, len) in pieces(address, rest.len(), self.grain(memory)) {
@@ -292,10 +294,12 @@ impl Cpu {
             self.compute(self.rates().copy_word * words(len));
             self.write(memory, at, part);
         }
+        self.does(Doing::Work);
     }
 
     /// Copies from shared memory to private memory.
     pub(super) fn copy_in(&self, memory: usize, address: u32, to: &mut [u8]) {
+        self.does(Doing::Copy);
         self.compute(self.rates().copy_start);
         let mut rest = to;
         for (at, len) in pieces(address, rest.len(), self.grain(memory)) {
@@ -305,6 +309,7 @@ impl Cpu {
             self.compute(self.rates().copy_word * words(len));
             self.private(at - address, len, true);
         }
+        self.does(Doing::Work);
     }
 
     /// Bytes that are copied at a time: a word where the other side goes through the cache too and

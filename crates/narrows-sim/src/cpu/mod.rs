@@ -14,6 +14,7 @@ mod rates;
 mod region;
 mod rendezvous;
 mod stretch;
+mod traced;
 mod wait;
 
 pub use chain::{Piece, Place};
@@ -37,7 +38,7 @@ use narrows::link::Name;
 use narrows::platform::{
     EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
 };
-use narrows::span::{Edge, Span};
+use narrows::span::{Edge, Note, Span};
 use ports::Ports;
 use rates::{Rates, Route};
 use rendezvous::Registry;
@@ -59,6 +60,8 @@ pub(crate) struct Machine {
     ports: RefCell<Ports>,
     clusters: RefCell<Clusters>,
     pub kernel: RefCell<Kernel>,
+    /// Whether it is traced.
+    traced: Cell<bool>,
     /// Processes that were spawned and have not begun.
     pub born: RefCell<Vec<(Door, Body<'static>)>>,
 }
@@ -96,6 +99,7 @@ impl Machine {
             ports: RefCell::new(Ports::new(chip)),
             clusters: RefCell::new(Clusters::new(chip)),
             kernel: RefCell::default(),
+            traced: Cell::new(false),
             born: RefCell::default(),
         }
     }
@@ -305,6 +309,9 @@ impl Platform for Cpu {
 
     fn stamp(&self, span: Span, edge: Edge, id: u32) {
         let takes = self.rates().spans[span as usize];
+        if edge == Edge::Enter {
+            self.trace_span(span, edge, id);
+        }
         if edge == Edge::Leave {
             self.compute(takes.leave);
         }
@@ -319,7 +326,13 @@ impl Platform for Cpu {
         if edge == Edge::Enter {
             self.run_code(takes.code);
             self.compute(takes.enter);
+        } else {
+            self.trace_span(span, edge, id);
         }
+    }
+
+    fn note(&self, note: &Note) {
+        self.trace_note(note);
     }
 
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {

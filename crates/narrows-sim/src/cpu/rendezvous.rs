@@ -64,6 +64,12 @@ pub(super) struct Registry {
 /// What a link is made of: the regions of both sides, and what carries them, if they need it.
 type Made = ([Rc<Plan>; 2], Option<Carried>);
 
+impl Entry {
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+}
+
 /// The error number for a memory that is used up, as systems have it.
 const NO_MEMORY: i32 = 12;
 

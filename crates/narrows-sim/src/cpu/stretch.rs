@@ -4,6 +4,7 @@
 use super::Cpu;
 use super::chain::Place;
 use crate::events::Upkeep;
+use crate::trace::Doing;
 use narrows::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -107,6 +108,7 @@ impl Cpu {
     /// past the cache.
     pub fn copy(&self, from: Place, to: Place, len: usize, past: bool) {
         let mut word = [0; 4];
+        self.does(Doing::Copy);
         self.compute(self.rates().copy_start);
         for at in (0..len).step_by(4) {
             let part = &mut word[..(len - at).min(4)];
@@ -119,6 +121,7 @@ impl Cpu {
             self.compute(self.rates().copy_word);
             self.write(to.0, to.1 + at, part);
         }
+        self.does(Doing::Work);
     }
 }
 

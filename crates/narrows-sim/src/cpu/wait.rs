@@ -40,6 +40,7 @@ impl Cpu {
         // No two nodes have a simulated core in common.
         let looks = matches!(how, Wait::Spin | Wait::Yield);
         if looks {
+            self.looks();
             self.timer(end);
         } else {
             self.alarm(end);
@@ -121,6 +122,7 @@ impl Cpu {
     /// Looks at a word of a memory, past all caches, until it is no longer `value`, and returns
     /// what it is then; none if `end` comes first.
     pub fn spin(&self, memory: usize, address: u32, value: u32, end: Time) -> Option<u32> {
+        self.looks();
         self.timer(end);
         let found = loop {
             let word = self.look((memory, address), (value, false), end);
@@ -161,6 +163,13 @@ impl Cpu {
         let tick = self.rates().tick;
         let ticks = tick > Time::ZERO && end != Time::NEVER;
         self.timer(if ticks { tick * end.0.div_ceil(tick.0) } else { end });
+    }
+
+    /// This process looks again and again from now on, until its wait ends.
+    fn looks(&self) {
+        if self.machine().traced.get() {
+            self.machine().state.borrow_mut().trace_spin(self.shared.process);
+        }
     }
 
     /// A timer for a process that looks at the clock as well.
@@ -224,6 +233,7 @@ impl Cpu {
             let latency = self.machine().rates.get(core).map_or(Time::ZERO, |core| core.latency);
             state.processes[own].rings += 1;
             let ring = state.plan.ring(own, state.processes[own].rings);
+            state.trace_ring(own, process, &ring);
             state.counts.bells += u64::from(!matches!(ring, Ring::Once));
             match ring {
                 Ring::Once => {}
@@ -237,6 +247,7 @@ impl Cpu {
             let target = &mut state.processes[process];
             // While the last ring has not been seen to, another adds nothing.
             if !std::mem::replace(&mut target.mailbox, true) {
+                state.trace_rung(process);
                 state.interrupt_line(core, BELL, latency);
             }
             false
@@ -248,6 +259,7 @@ impl Cpu {
     pub(crate) fn next_interrupt(&self) -> bool {
         self.act(|state, process| {
             if std::mem::take(&mut state.processes[process].pending) {
+                state.trace_again(process);
                 return false;
             }
             state.sleep(process, WokenBy::default(), "an interrupt");

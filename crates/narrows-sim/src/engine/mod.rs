@@ -6,12 +6,15 @@ use crate::cpu::{self, Cpu, Machine};
 use crate::events::coroutine::{Code, Door, Frame, NoRoom};
 use crate::events::due::Due;
 use crate::events::state::{BELL, ENGINE, INTERRUPT, LINES, Progress, TICK};
+use crate::events::traced::STOPPER;
 pub use crate::events::{
-    Bells, CoreUse, Counts, Death, Faults, Lies, Mode, Outcome, Pid, Settings, Stuck, Swap, Upkeep,
+    Bells, CoreUse, Counts, Death, Faults, Halt, Lies, Mode, Outcome, Pid, Settings, Stuck, Swap,
+    Upkeep,
 };
 use crate::part::fifo::Flag;
 use crate::rtos::Os;
 use crate::time::Time;
+use crate::trace::Trace;
 use std::rc::Rc;
 
 type Hook<'a> = Box<dyn FnMut(Swap) + 'a>;
@@ -50,13 +53,34 @@ impl<'a> Simulation<'a> {
             let process = new.add(first + i, name, (0, true), Frame::default(), body);
             new.machine.works_for(process, worker);
         }
+        if let Some(Halt { core, at, lasts }) = new.settings.faults.halt {
+            new.halt(core, at, lasts);
+        }
         new
+    }
+
+    /// Has a core stand still: nothing is more urgent than what it does then.
+    fn halt(&mut self, core: usize, at: Time, lasts: Time) {
+        if core >= self.machine.chip.cores.len() {
+            return;
+        }
+        let name = "core stopped".to_owned();
+        let process = self.add(core, name, (STOPPER, true), Frame::default(), move |cpu| {
+            cpu.compute(lasts);
+        });
+        self.machine.state.borrow_mut().interrupt(process, at);
     }
 
     /// The chip.
     #[must_use]
     pub fn chip(&self) -> &Chip {
         &self.machine.chip
+    }
+
+    /// Has all that happens written to a trace, behind the simulations that are there. That takes
+    /// no virtual time: the simulation is the same as without.
+    pub fn trace(&mut self, to: &Trace) {
+        self.machine.trace(to);
     }
 
     /// Has links between nodes of clusters be carried over frames by a mechanism. Without it nodes
@@ -180,6 +204,7 @@ impl<'a> Simulation<'a> {
     pub fn run(mut self) -> Result<Outcome, Stuck> {
         let ended = self.turn();
         self.swapped();
+        self.machine.state.borrow_mut().trace_end();
         // What the processes still hold is dropped before anything is reported.
         self.codes.clear();
         ended?;
@@ -251,6 +276,7 @@ impl<'a> Simulation<'a> {
         self.codes[process] = Code::Over;
         let mut state = self.machine.state.borrow_mut();
         state.plan.died = Some(state.now);
+        state.trace_fault(process, "died");
         state.end(process);
         !state.processes[process].daemon
     }

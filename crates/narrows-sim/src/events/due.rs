@@ -53,6 +53,7 @@ impl State {
         for core in 0..self.cores.len() {
             self.rank(core);
             self.reconsider(core);
+            self.retrace(core);
         }
         self.processes.iter().filter(|p| !p.daemon).count()
     }
@@ -110,6 +111,7 @@ impl State {
             }
             Event::Ring { process } => {
                 self.processes[process].mailbox = true;
+                self.trace_rung(process);
                 let core = self.processes[process].core;
                 let entry = self.cores[core].entry;
                 if let Some(service) = self.cores[core].service[BELL] {
@@ -138,6 +140,7 @@ impl State {
         one.ended = self.now;
         self.acted = self.now;
         self.reconsider(core);
+        self.retrace(core);
     }
 
     pub(crate) fn used(&self, core: usize) -> CoreUse {

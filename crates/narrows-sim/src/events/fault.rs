@@ -16,6 +16,19 @@ pub struct Faults {
     pub lies: Option<Lies>,
     /// What drivers forget to do for caches, everywhere.
     pub forgotten: Option<Upkeep>,
+    /// A core stands still for a while.
+    pub halt: Option<Halt>,
+}
+
+/// A core stands still: whatever runs there goes on behind that, interrupts too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Halt {
+    /// Which, by its place in the chip.
+    pub core: usize,
+    /// From when.
+    pub at: Time,
+    /// How long.
+    pub lasts: Time,
 }
 
 /// A process dies in the middle of what it does, without a word.

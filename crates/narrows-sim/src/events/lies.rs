@@ -26,6 +26,7 @@ impl State {
         };
         self.put(process, memory, address, &new.to_le_bytes());
         self.counts.lies += 1;
+        self.trace_fault(process, "word changed");
     }
 
     /// Has a doorbell ring by itself, later than it should.

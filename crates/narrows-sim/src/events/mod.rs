@@ -17,10 +17,11 @@ mod report;
 mod schedule;
 mod spin;
 pub(crate) mod state;
+pub(crate) mod traced;
 mod turns;
 
 use crate::time::Time;
-pub use fault::{Bells, Death, Faults, Lies, Upkeep};
+pub use fault::{Bells, Death, Faults, Halt, Lies, Upkeep};
 pub use report::{CoreUse, Counts, Outcome, Stuck};
 
 /// How events are worked off.

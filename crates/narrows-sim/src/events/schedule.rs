@@ -67,6 +67,7 @@ impl State {
         self.leave_idle(core);
         self.rank(core);
         self.dispatch(core);
+        self.retrace(core);
     }
 
     /// Nobody is on the core any more.
@@ -95,8 +96,10 @@ impl State {
         one.wakes = wakes;
         one.waits_for = waits_for.into();
         let core = one.core;
+        self.trace_sleep(process);
         self.leave_idle(core);
         self.dispatch(core);
+        self.retrace(core);
     }
 
     /// A process that sleeps could run, once it has spent `first`.
@@ -112,8 +115,10 @@ impl State {
         one.left = first;
         one.wakes = WokenBy::default();
         let core = one.core;
+        self.trace_wake(process);
         self.rank(core);
         self.reconsider(core);
+        self.retrace(core);
     }
 
     /// A process is not to run, whatever it does, until it was started as often as it was stopped.
@@ -128,6 +133,7 @@ impl State {
             return true;
         }
         self.rank(core);
+        self.retrace(core);
         false
     }
 
@@ -137,6 +143,7 @@ impl State {
         one.stops = one.stops.saturating_sub(1);
         let core = one.core;
         self.rank(core);
+        self.retrace(core);
     }
 
     /// Changes how urgent a process is.
@@ -206,6 +213,7 @@ impl State {
         one.sleep += 1;
         one.timer = Time::NEVER;
         one.vain = None;
+        self.trace_waited(process);
     }
 
     /// Gives a core to the process that should have it.
@@ -249,6 +257,7 @@ impl State {
         one.switched = self.now + switch;
         let until = one.switched + std::mem::take(&mut one.left);
         self.rank(core);
+        self.retrace(core);
         self.compute_until(next, until);
     }
 

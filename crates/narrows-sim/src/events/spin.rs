@@ -75,6 +75,7 @@ impl State {
             return false;
         }
         self.buses[number].spinner = Some(spinner);
+        self.trace_looks(number, Some(core), base);
         true
     }
 
@@ -123,6 +124,7 @@ impl State {
         let Some(spinner) = self.buses[bus].spinner else { return };
         if spinner.watch.found(self.word(spinner.memory, spinner.address)) {
             self.buses[bus].spinner = None;
+            self.trace_looks(bus, None, self.now);
             if spinner.asked < self.now {
                 self.look_now(&spinner);
             } else {
@@ -178,6 +180,7 @@ impl State {
         self.settle_turns(number, now);
         let look = self.look_at(number, now);
         let Some(spinner) = self.buses[number].spinner.take() else { return };
+        self.trace_looks(number, None, now);
         if now <= spinner.asked && now <= spinner.base {
             self.look_later(&spinner, spinner.asked);
         } else if now < spinner.base || self.buses[number].owner.is_some() {
@@ -190,6 +193,9 @@ impl State {
             let bus = &mut self.buses[number];
             bus.owner = Some(process);
             bus.last = spinner.core;
+            if self.trace.is_some() {
+                self.trace_bus(process, number, now, end);
+            }
             self.queue.push(end, Rank::Completion, Event::Transferred { bus: number, process });
         } else {
             self.look_later(&spinner, spinner.began(now) + spinner.step);

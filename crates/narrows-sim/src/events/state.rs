@@ -8,6 +8,7 @@ use crate::chip::Call;
 use crate::chip::Chip;
 use crate::part::cache::Cache;
 use crate::time::Time;
+use crate::trace::Tracer;
 use std::borrow::Cow;
 
 /// Service processes of interrupts are above every other.
@@ -172,6 +173,8 @@ pub(crate) struct State {
     pub(crate) ran: Option<usize>,
     /// What goes wrong.
     pub(crate) plan: Plan,
+    /// What all of it is told to, if it is traced.
+    pub(super) trace: Option<Box<Tracer>>,
     /// Context switches that the hook has not been told of, if there is one.
     pub(crate) swaps: Option<Vec<Swap>>,
 }
@@ -215,6 +218,7 @@ impl State {
             readied: 0,
             ran: None,
             plan: Plan::new(settings.faults, settings.seed),
+            trace: None,
             swaps: None,
         }
     }
@@ -250,6 +254,7 @@ impl State {
             ended: Time::ZERO,
         });
         self.cores[core].processes.push(number);
+        self.trace_new(number);
         number
     }
 

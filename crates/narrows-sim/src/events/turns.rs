@@ -44,6 +44,9 @@ impl State {
         self.counts.transfers += 1;
         let looked = bus.spin_behind(granted, done);
         bus.granted(core);
+        if self.trace.is_some() {
+            self.trace_bus(process, number, granted, done);
+        }
         self.set_clock(done);
         self.note_looks(number, looked);
         true
@@ -57,6 +60,9 @@ impl State {
         if bus.owner.is_none() && !bus.choosing {
             bus.choosing = true;
             self.queue.push(self.now, Rank::Arbitration, Event::Arbitrate { bus: number });
+        }
+        if self.trace.is_some() {
+            self.trace_queued(process, number, true);
         }
     }
 
@@ -88,6 +94,10 @@ impl State {
         bus.owner = Some(process);
         let end = now + self.processes[process].transfer.time;
         let looked = bus.spin_behind(now, end);
+        if self.trace.is_some() {
+            self.trace_queued(process, number, false);
+            self.trace_bus(process, number, now, end);
+        }
         self.note_looks(number, looked);
         self.queue.push(end, Rank::Completion, Event::Transferred { bus: number, process });
     }

@@ -136,7 +136,15 @@ impl<P: Platform> Node<P> {
         let d = taken.descriptor;
         self.fresh = true;
         match d.kind {
-            Kind::Control => return self.obey(id, taken),
+            Kind::Control => {
+                if self.platform.tracing()
+                    && let Some(link) = self.links.get(id)
+                {
+                    let passage = driver::passage(link.key, link.shared.rx.taken(), &d);
+                    self.platform.note(&Note::Taken(passage, None));
+                }
+                return self.obey(id, taken);
+            }
             Kind::Message => {
                 let Some(at) = self.keep(id, taken) else { return Ok(()) };
                 if !self.queue_at(d.target, at, d.priority) {

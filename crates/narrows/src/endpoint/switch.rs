@@ -188,6 +188,9 @@ impl<P: Platform> Node<P> {
             return Ok(());
         };
         let phase = flow.answered(control)?;
+        if control == Control::Agreed(true) && self.platform.tracing() {
+            self.platform.agreed(index, &flow.strategy);
+        }
         self.set_phase(index, phase);
         Ok(())
     }

@@ -20,6 +20,7 @@ use core::time::Duration;
 
 use crate::name::Name;
 use crate::span::{Edge, Note, Span};
+use crate::strategy::Strategy;
 
 /// A moment on this platform's clock, in nanoseconds since an arbitrary start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -299,6 +300,12 @@ pub trait Platform: Sized {
     /// Notes what happens to messages. The stack asks [`Platform::tracing`] before.
     fn note(&self, note: &Note) {
         let _ = note;
+    }
+
+    /// Notes that a flow of this node travels by a strategy from now on, when the peer has agreed to
+    /// it. As with [`Platform::note`].
+    fn agreed(&self, flow: u16, strategy: &Strategy) {
+        let _ = (flow, strategy);
     }
 
     /// Starts looking for a node by name; the link arrives as an [`Event::Connected`].

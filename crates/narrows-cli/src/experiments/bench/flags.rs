@@ -9,7 +9,7 @@ use super::sra::flags::Sra;
 use super::susan::flags::Susan;
 use crate::base::number::number;
 use crate::base::offered::offered;
-use crate::base::options::{PageFile, Place};
+use crate::base::options::{PageFile, Place, TraceFile};
 use crate::formats::strategy::NOTIFICATIONS;
 use crate::formats::values::duration;
 use clap::{Args, Subcommand};
@@ -43,6 +43,9 @@ pub struct Bench {
     /// A page of what was found.
     #[command(flatten)]
     pub page: PageFile,
+    /// A trace of what happened.
+    #[command(flatten)]
+    pub trace: TraceFile,
 }
 
 /// The benches.

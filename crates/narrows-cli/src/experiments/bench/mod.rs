@@ -36,11 +36,12 @@ mod throughput;
 pub mod traffic;
 mod tune;
 
-use crate::base::failure::Failure;
-use crate::base::options::Global;
+use crate::base::failure::{Failure, Kind};
+use crate::base::options::{Global, PageFile};
 use crate::base::output;
 use crate::base::page::PageOut;
 use crate::base::report::{Report, bench_text};
+use crate::base::trace::{traced, traced_here};
 use flags::{Bench, Which};
 use linx::Case;
 use task::{Asked, Section};
@@ -50,9 +51,20 @@ use task::{Asked, Section};
 /// # Errors
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
-    let Bench { which, page } = args;
+    if args.which.common().place.platform().is_none() {
+        traced_here(&args.trace)?;
+        return measure(global, &args.which, &args.page);
+    }
+    traced(global, &args.trace, |global| measure(global, &args.which, &args.page))
+}
+
+fn measure(global: &Global, which: &Which, page: &PageFile) -> Result<(), Failure> {
     let common = which.common();
     if let Some(chip) = clusters::named(which, &common.place)? {
+        if global.chips.is_some() {
+            let text = "--trace says nothing to a bench between clusters: leave it out";
+            return Err(Failure::new(Kind::Usage, text));
+        }
         let page = PageOut::new(page)?;
         let asked = Asked { global, args: &common, chip: None, page };
         return clusters::run(&asked, which, &chip);

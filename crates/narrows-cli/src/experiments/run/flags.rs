@@ -2,7 +2,7 @@
 
 use crate::base::number::size;
 use crate::base::offered::{offered, platforms, workloads};
-use crate::base::options::{PageFile, Place};
+use crate::base::options::{PageFile, Place, TraceFile};
 use crate::base::shipped;
 use crate::formats::strategy::{self, Policy};
 use crate::formats::values::{Policies, duration, policy_name};
@@ -77,6 +77,9 @@ pub struct Run {
     /// A page of what was found.
     #[command(flatten)]
     pub page: PageFile,
+    /// A trace of what happened.
+    #[command(flatten)]
+    pub trace: TraceFile,
 }
 
 impl Run {

@@ -134,6 +134,9 @@ pub(crate) fn simulate<R>(
     let mut made = None;
     let said = RefCell::new(None);
     let mut simulation = Simulation::new(chip, Settings::default());
+    if let Some(trace) = &global.chips {
+        simulation.trace(trace);
+    }
     simulation.process(cores.caller, CALLER, PRIORITY, |cpu| {
         let peer = node(&cpu, CALLER, needs)
             .and_then(|node| link(node, needs, Callee::new(chip, cores.callee)));

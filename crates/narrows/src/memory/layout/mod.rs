@@ -232,6 +232,12 @@ impl Layout {
         self
     }
 
+    /// The number before that of the first message: see [`Layout::starting_at`].
+    #[must_use]
+    pub fn start_of_messages(&self) -> u32 {
+        self.start
+    }
+
     /// Bytes of the region.
     #[must_use]
     pub fn size(&self) -> u32 {

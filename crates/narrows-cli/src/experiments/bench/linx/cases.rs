@@ -10,6 +10,7 @@ use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Pid, Settings, Simulation};
 use narrows_sim::time::Time;
+use narrows_sim::trace::Trace;
 
 use super::core::{Core, Letter, Setup};
 use super::placement::{self, APPLICATION};
@@ -55,6 +56,8 @@ pub(super) struct Run {
     pub instrumented: bool,
     /// What goes wrong on the chip, if anything is to.
     pub settings: Settings,
+    /// What it is traced to.
+    pub trace: Option<Trace>,
 }
 
 /// A signal.
@@ -160,6 +163,9 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
     }
     let log = Log::default();
     let mut simulation = Simulation::new(&chip, run.settings);
+    if let Some(trace) = &run.trace {
+        simulation.trace(trace);
+    }
     for core in &all {
         placement::add(&mut simulation, core);
         let application = Application {

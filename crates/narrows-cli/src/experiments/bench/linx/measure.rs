@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use narrows_sim::chip::Chip;
 use narrows_sim::engine::Settings;
+use narrows_sim::trace::Trace;
 use serde::Serialize;
 
 use super::SHORTEST_FRAME;
@@ -93,15 +94,24 @@ pub(crate) struct Results {
     hertz: f64,
 }
 
-/// Carries a trial out.
+/// Carries a trial out, and traces it to a file.
 ///
 /// # Errors
 /// As [`cases::run`].
-pub(crate) fn carry_out(chip: &Chip, trial: &Trial) -> Result<Results, Failure> {
-    carry_out_under(chip, trial, Settings::default())
+pub(crate) fn carry_out(
+    chip: &Chip,
+    trial: &Trial,
+    trace: Option<&Trace>,
+) -> Result<Results, Failure> {
+    carry_out_under(chip, trial, Settings::default(), trace)
 }
 
-fn carry_out_under(chip: &Chip, trial: &Trial, settings: Settings) -> Result<Results, Failure> {
+fn carry_out_under(
+    chip: &Chip,
+    trial: &Trial,
+    settings: Settings,
+    trace: Option<&Trace>,
+) -> Result<Results, Failure> {
     let log = if trial.case == Case::Interference { LOG } else { 0 };
     let longest = trial.bytes.max(log) + HEADERS;
     let usual = if trial.stack == Stack::Flat { longest } else { longest.min(LONGEST_FRAME) };
@@ -129,6 +139,7 @@ fn carry_out_under(chip: &Chip, trial: &Trial, settings: Settings) -> Result<Res
         flows: trial.case.flows(chip.cores.len()),
         instrumented: true,
         settings,
+        trace: trace.cloned(),
     };
     let hertz = chip.cores.first().map_or(1.0, |core| core.clock.0 as f64);
     Ok(Results { measured: cases::run(chip, &run)?, hertz })
@@ -341,7 +352,7 @@ mod tests {
             let latency = |stack| {
                 // The first finds code in the cache.
                 let trial = trial(Case::Latency, driver, stack, 5);
-                let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+                let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
                 assert_eq!(rows.len(), 2, "requests and replies");
                 assert!(rows.iter().all(|row| row.blocking_cycles.min > 0.0));
                 rows[0].latency_cycles.median
@@ -349,7 +360,7 @@ mod tests {
             assert!(latency(Stack::Flat) < latency(Stack::Layered), "{}", driver.name());
             for stack in [Stack::Layered, Stack::Flat] {
                 let trial = trial(Case::Burst, driver, stack, 20);
-                let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+                let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
                 assert_eq!(rows[0].latencies_cycles.len(), 20, "{}", driver.name());
                 assert!(rows[0].total_cycles >= rows[0].latency_cycles.max);
             }
@@ -369,7 +380,7 @@ mod tests {
                 let goes = |forgotten| {
                     let faults = Faults { forgotten, ..Faults::default() };
                     let settings = Settings { faults, ..Settings::default() };
-                    carry_out_under(&chip, &trial, settings).is_ok()
+                    carry_out_under(&chip, &trial, settings, None).is_ok()
                 };
                 let went = [None, Some(Upkeep::Clean), Some(Upkeep::Invalidate)].map(goes);
                 assert_eq!(went, [true, false, false], "{}, cache of {size}", driver.name());
@@ -385,7 +396,7 @@ mod tests {
         {
             let layered = trial(Case::Burst, DriverName::ShmAck, Stack::Layered, 30);
             let trial = Trial { counter: Some(counter), ..layered };
-            let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+            let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
             assert_eq!(rows[0].latencies_cycles.len(), 30, "{}", counter.name());
         }
     }
@@ -397,7 +408,7 @@ mod tests {
             for stack in [Stack::Layered, Stack::Flat] {
                 let usual = trial(Case::Burst, driver, stack, 30);
                 let trial = Trial { counter: Some(Counter::Window), ..usual };
-                let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+                let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
                 assert_eq!(rows[0].latencies_cycles.len(), 30, "{}", driver.name());
             }
         }

@@ -65,7 +65,7 @@ pub(super) fn run(asked: &Asked<'_>, name: &str, case: Case, args: &Linx) -> Res
     for (done, trial) in trials.iter().enumerate() {
         progress.reach(done as u64);
         progress.say(&format!("{} {}", trial.stack.name(), trial.driver.name()));
-        rows.extend(carry_out(chip, trial)?.rows(trial));
+        rows.extend(carry_out(chip, trial, asked.global.chips.as_ref())?.rows(trial));
     }
     drop(progress);
     print(asked, name, case, &rows)

@@ -13,7 +13,7 @@ use narrows_sim::chip::Chip;
 /// # Errors
 /// As [`carry_out`].
 pub fn blocking(chip: &Chip) -> Result<Found, Failure> {
-    let results = carry_out(chip, &trial(Case::Interference, DriverName::DmaAck, 32))?;
+    let results = carry_out(chip, &trial(Case::Interference, DriverName::DmaAck, 32), None)?;
     let [alone, interfered] = [false, true].map(|beside| results.requests_blocked(beside).median);
     Ok([("alone".to_owned(), alone), ("interfered".to_owned(), interfered)].into())
 }

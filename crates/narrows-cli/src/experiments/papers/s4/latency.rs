@@ -27,7 +27,7 @@ pub(super) fn trial(case: Case, driver: DriverName, bytes: usize) -> Trial {
 /// As [`carry_out`].
 pub fn log(chip: &Chip) -> Result<Found, Failure> {
     let trial = trial(Case::Latency, DriverName::ShmAck, 128);
-    let results = carry_out(chip, &trial)?;
+    let results = carry_out(chip, &trial, None)?;
     let blocking = results.request(|row| row.blocking_cycles.median, &trial);
     let latency = results.request(|row| row.latency_cycles.median, &trial);
     Ok([("blocking".to_owned(), blocking), ("latency".to_owned(), latency)].into())
@@ -41,7 +41,7 @@ pub fn cpu(chip: &Chip) -> Result<Found, Failure> {
     let mut found = Found::new();
     for driver in DriverName::ALL {
         let trial = trial(Case::Latency, driver, 128);
-        let results = carry_out(chip, &trial)?;
+        let results = carry_out(chip, &trial, None)?;
         let sender = results.request(|row| row.cpu_cycles.sender, &trial);
         let receiver = results.request(|row| row.cpu_cycles.receiver, &trial);
         let name = driver.name();
@@ -53,7 +53,7 @@ pub fn cpu(chip: &Chip) -> Result<Found, Failure> {
 }
 
 fn latency(chip: &Chip, trial: &Trial) -> Result<[f64; 2], Failure> {
-    let results = carry_out(chip, trial)?;
+    let results = carry_out(chip, trial, None)?;
     let figure = |of: fn(&crate::experiments::bench::linx::Row) -> f64| results.request(of, trial);
     Ok([figure(|row| row.latency_cycles.median), figure(|row| row.latency_cycles.max)])
 }
@@ -77,7 +77,7 @@ pub fn differences(chip: &Chip) -> Result<Found, Failure> {
     let cached = Trial { cached: true, ..trial(Case::Latency, ShmAck, 512) };
     let [typical, worst] = latency(chip, &cached)?;
     let busy = trial(Case::Latency, ShmAck, 128);
-    let results = carry_out(chip, &busy)?;
+    let results = carry_out(chip, &busy, None)?;
     let service = results.request(|row| row.cpu_cycles.sender - row.blocking_cycles.median, &busy);
     Ok([
         ("shm_noack", mid[0] - mid[1]),

@@ -1,10 +1,29 @@
 //! Stamps: when spans begin and end, in a ring that is filled without a lock or a system call.
 
+//!
+//! A process that is asked for a trace by `NARROWS_TRACE` writes a file besides: each node notes
+//! its stamps, messages and waits in a ring, and one thread writes what all of them noted.
+
+mod event;
+mod recorder;
+mod ring;
+mod rows;
+mod tracer;
+
 use std::cell::{Cell, OnceCell};
 
-use narrows::span::{Edge, Span};
+use narrows::platform::{Wait, Woken};
+use narrows::span::{Edge, Note, Span};
+use narrows_trace::{Category, Value};
 
 use crate::clock;
+use event::Event;
+pub(crate) use recorder::{Fact, Recorder};
+pub(crate) use tracer::Tracer;
+
+/// The variable of the environment that names the file of a process's trace: all nodes of the
+/// processes that it is set for write to that file, behind what is there.
+pub const TRACE_VARIABLE: &str = "NARROWS_TRACE";
 
 /// One stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,18 +54,80 @@ const NONE: Record = Record { ticks: 0, id: 0, span: Span::PhaseA, edge: Edge::E
 
 #[derive(Default)]
 pub(crate) struct Stamps {
+    /// Whether there is anything to do.
     on: Cell<bool>,
+    kept: Cell<bool>,
     count: Cell<u64>,
     ring: OnceCell<Box<[Cell<Record>]>>,
+    recorder: Option<Recorder>,
 }
 
 impl Stamps {
-    /// Turns stamping on or off. The first time it is turned on makes the ring.
+    /// Stamps of a node that writes a trace, if it does.
+    pub(crate) fn new(recorder: Option<Recorder>) -> Stamps {
+        Stamps { on: Cell::new(recorder.is_some()), recorder, ..Stamps::default() }
+    }
+
+    /// Turns the keeping of stamps on or off. The first time it is turned on makes the ring.
     pub(crate) fn set(&self, on: bool) {
         if on {
             self.ring.get_or_init(|| vec![Cell::new(NONE); KEPT].into_boxed_slice());
         }
-        self.on.set(on);
+        self.kept.set(on);
+        self.on.set(on || self.recorder.is_some());
+    }
+
+    #[cold]
+    fn record(&self, event: &Event) {
+        if let Some(recorder) = &self.recorder {
+            recorder.note(event);
+        }
+    }
+
+    /// Notes what happened to a message.
+    #[inline]
+    pub(crate) fn note(&self, note: &Note) {
+        self.record(&Event::Note(*note));
+    }
+
+    /// A wait begins.
+    #[inline(always)]
+    pub(crate) fn waits(&self, how: Wait) {
+        if self.on.get() {
+            self.record(&Event::Waits(how));
+        }
+    }
+
+    /// A wait has ended.
+    #[inline(always)]
+    pub(crate) fn woken(&self, why: Woken) {
+        if self.on.get() {
+            self.record(&Event::Woken(why));
+        }
+    }
+
+    /// A peer's bell was rung.
+    pub(crate) fn rang(&self) {
+        self.record(&Event::Rang);
+    }
+
+    /// A link is up.
+    pub(crate) fn linked(&self, fact: impl FnOnce() -> Fact) {
+        if let Some(recorder) = &self.recorder {
+            recorder.linked(fact());
+        }
+    }
+
+    /// A link was lost.
+    pub(crate) fn lost(&self, key: u32) {
+        self.record(&Event::Lost(key));
+    }
+
+    /// Writes what a program has to say of this moment.
+    pub(crate) fn mark(&self, category: Category, name: &str, values: &[(&str, Value<'_>)]) {
+        if let Some(recorder) = &self.recorder {
+            recorder.mark(category, name, values);
+        }
     }
 
     #[inline(always)]
@@ -63,10 +144,17 @@ impl Stamps {
 
     #[inline]
     fn push_now(&self, span: Span, edge: Edge, id: u32) {
+        let ticks = clock::ticks();
+        if let Some(recorder) = &self.recorder {
+            recorder.note_at(ticks, &Event::Stamp(span, edge, id));
+        }
+        if !self.kept.get() {
+            return;
+        }
         let count = self.count.get();
         let slot = self.ring.get().and_then(|ring| ring.get(count as usize & (KEPT - 1)));
         if let Some(slot) = slot {
-            slot.set(Record { ticks: clock::ticks(), id, span, edge });
+            slot.set(Record { ticks, id, span, edge });
             self.count.set(count.wrapping_add(1));
         }
     }

@@ -1,0 +1,63 @@
+//! The file that a trace goes to: of simulations, or of this machine's processes.
+
+use crate::base::failure::{Failure, Kind};
+use crate::base::options::{Global, TraceFile};
+use crate::base::output;
+use narrows_host::TRACE_VARIABLE;
+use narrows_sim::trace::Trace;
+use std::fs::File;
+use std::io::BufWriter;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+/// Has this machine's processes traced if a file was named: this one begins anew with the variable
+/// of the environment that its nodes, and those of the processes it starts, look at.
+///
+/// # Errors
+/// The file cannot be written, or this program cannot be started again.
+pub fn traced_here(file: &TraceFile) -> Result<(), Failure> {
+    let Some(path) = &file.trace else { return Ok(()) };
+    let whole = std::path::absolute(path).map_err(|e| output::refusal("write", path, &e))?;
+    if std::env::var_os(TRACE_VARIABLE).is_some_and(|set| set == whole.as_os_str()) {
+        return Ok(());
+    }
+    File::create(&whole).map_err(|error| output::refusal("write", path, &error))?;
+    let failed = |error: std::io::Error| {
+        Failure::new(Kind::Internal, format!("cannot start again to be traced: {error}"))
+    };
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    command.args(std::env::args_os().skip(1)).env(TRACE_VARIABLE, whole);
+    // It returns only if it failed.
+    Err(failed(command.exec()))
+}
+
+/// Has `work` done, and the simulations in it traced if a file was named. The file is there whether
+/// it was done or not: what was traced until then says why not.
+///
+/// # Errors
+/// What `work` says, or [`Kind::Output`](crate::base::failure::Kind) if the trace cannot be
+/// written.
+pub fn traced<R>(
+    global: &Global,
+    file: &TraceFile,
+    work: impl FnOnce(&Global) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let Some(path) = &file.trace else { return work(global) };
+    let (open, out) = output::open(path)?;
+    let trace = Trace::new(BufWriter::new(out), Trace::LIMIT);
+    let done = work(&Global { chips: Some(trace.clone()), ..global.clone() });
+    let written = trace.finish().map_err(|error| output::refusal("write", path, &error));
+    let written = written.and_then(|()| open.close());
+    let done = done?;
+    written?;
+    if trace.dropped() > 0 {
+        let text = format!(
+            "narrows: {} is as long as a trace may be: {} events behind that are not in it; trace \
+             less",
+            path.display(),
+            trace.dropped()
+        );
+        output::complain(&text);
+    }
+    Ok(done)
+}

@@ -1,0 +1,203 @@
+//! What two processes write to one trace: every message once, its two halves together, in order.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::common::process::{Peer, Role, alone};
+use crate::common::{PATIENCE, name};
+use narrows::endpoint::{Address, Function, Select, Sink, Source};
+use narrows_host::{Node, OpenError, Options};
+use narrows_trace::{Category, Journey, Kind, Trace, Value, state};
+use rustix::fs::{FileType, Mode};
+
+const WORK: u16 = 1;
+const FILE: &str = "trace.pftrace";
+
+fn traced(directory: &Path, name: &str) -> Node {
+    Options::new(name).directory(directory).trace(directory.join(FILE)).node().unwrap()
+}
+
+fn trace(directory: &Path) -> Trace {
+    narrows_trace::read(BufReader::new(File::open(directory.join(FILE)).unwrap())).unwrap()
+}
+
+#[test]
+#[ignore = "plays the peer of the other tests"]
+fn a_peer() {
+    let Some(role) = Role::get() else { return };
+    let mut node = traced(&role.directory, "peer");
+    node.open(WORK).unwrap();
+    let mut run = |request: &dyn Source, response: &mut dyn Sink| {
+        let mut byte = [0];
+        request.read(0, &mut byte)?;
+        response.write(0, &byte)
+    };
+    let mut library = [Function { name: name("first"), run: &mut run }];
+    let mut taken = 0;
+    let most: u64 = role.words.parse().unwrap();
+    while taken < most {
+        node.poll();
+        node.try_serve(&mut library);
+        while let Some(message) = node.try_receive(WORK, &Select::default()).unwrap() {
+            node.release(message);
+            taken += 1;
+        }
+        if taken < most {
+            node.wait_any(Some(PATIENCE));
+        }
+    }
+}
+
+/// Sends that many messages and as many calls.
+fn talk(node: &mut Node, count: u64) {
+    let link = node.hunt(&name("peer"), Some(PATIENCE)).unwrap();
+    node.open(WORK).unwrap();
+    let flow =
+        node.open_flow(link, &name("first"), "copy/spin".parse().unwrap(), 8, Some(PATIENCE));
+    let flow = flow.unwrap();
+    let mut byte = [0];
+    for number in 0..count {
+        let bytes = vec![number as u8; 1 + number as usize * 97 % 3000];
+        node.flow(flow).call(&bytes[..], &mut byte, Some(PATIENCE)).unwrap();
+        node.send(WORK, Address { link, port: WORK }, &bytes[..], Some(PATIENCE)).unwrap();
+    }
+}
+
+fn of<'a>(trace: &'a Trace, kind: &str) -> Vec<&'a Journey> {
+    trace.messages.iter().filter(|journey| journey.kind == kind).collect()
+}
+
+#[test]
+fn both_halves_of_every_message_of_two_processes_are_in_one_trace() {
+    const COUNT: u64 = 300;
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let mut peer = Peer::start(module_path!(), "peer", directory.path(), &COUNT.to_string());
+    let mut node = traced(directory.path(), "caller");
+    talk(&mut node, COUNT);
+    node.platform().mark(Category::Decision, "done", &[("<b>", Value::Text("&"))]);
+    assert!(peer.wait().success());
+    drop(node);
+
+    let trace = trace(directory.path());
+    assert_eq!((trace.dropped, trace.cut), (0, false));
+    for kind in ["message", "request", "response"] {
+        let all = of(&trace, kind);
+        assert_eq!(all.len() as u64, COUNT, "{kind}");
+        let mut numbers = BTreeSet::new();
+        for journey in &all {
+            let (from, sent) = journey.sent.unwrap();
+            let (_, taken) = journey.taken.unwrap();
+            let (to, received) = journey.received.unwrap();
+            assert!(journey.began <= sent, "{journey:?}");
+            assert!(taken <= received, "{journey:?}");
+            // Two clocks that are read one behind the other on two cores.
+            assert!(sent <= taken + 2_000, "{journey:?}");
+            let name = |track: u32| trace.tracks[track as usize].name.as_str();
+            let ends = if kind == "response" { ("peer", "caller") } else { ("caller", "peer") };
+            assert_eq!((name(from), name(to)), ends);
+            assert_eq!(journey.peer, ends.1);
+            assert!(numbers.insert(journey.number), "{journey:?}");
+        }
+    }
+    let bytes: u32 = of(&trace, "message").iter().map(|journey| journey.bytes).sum();
+    assert_eq!(bytes, (0..COUNT as u32).map(|number| 1 + number * 97 % 3000).sum());
+    let mark = trace.moments.iter().find(|moment| moment.category == Category::Decision).unwrap();
+    assert_eq!(mark.values, [("<b>".to_owned(), "&".to_owned())]);
+}
+
+#[test]
+fn a_state_follows_the_other_without_a_gap_and_calls_lie_within_each_other() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let mut peer = Peer::start(module_path!(), "peer", directory.path(), "20");
+    let mut node = traced(directory.path(), "caller");
+    talk(&mut node, 20);
+    assert!(peer.wait().success());
+    drop(node);
+    let trace = trace(directory.path());
+    let mut rows = 0;
+    for (place, track) in trace.tracks.iter().enumerate() {
+        let slices: Vec<_> = trace.slices.iter().filter(|s| s.track as usize == place).collect();
+        if (track.kind, track.name.as_str()) == (Kind::Part, "state") {
+            rows += 1;
+            for pair in slices.windows(2) {
+                assert_eq!(pair[0].end, pair[1].begin);
+            }
+            let name = |slice: u32| trace.names[slice as usize].as_str();
+            assert!(slices.iter().any(|slice| name(slice.name) == state::RUNNING));
+        }
+        for slice in &slices {
+            let outer = slices.iter().filter(|outer| outer.depth < slice.depth);
+            let around = outer.filter(|o| o.begin <= slice.begin && slice.end <= o.end).count();
+            assert!(around >= usize::from(slice.depth), "{slice:?}");
+        }
+    }
+    assert_eq!(rows, 2);
+}
+
+#[test]
+fn what_a_killed_process_wrote_can_be_read_and_its_peer_says_that_it_was_lost() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let mut peer = Peer::start(module_path!(), "peer", directory.path(), "1000000");
+    let mut node = traced(directory.path(), "caller");
+    talk(&mut node, 50);
+    // Longer than the peer's thread sleeps between two writes.
+    std::thread::sleep(Duration::from_millis(300));
+    peer.kill();
+    peer.wait();
+    while node.links().next().is_some() {
+        node.wait_any(Some(PATIENCE));
+        node.poll();
+    }
+    drop(node);
+    let trace = trace(directory.path());
+    assert_eq!(of(&trace, "message").iter().filter(|j| j.received.is_some()).count(), 50);
+    let name = |place: u32| trace.names[place as usize].as_str();
+    assert!(trace.moments.iter().any(|moment| name(moment.name) == "peer lost"));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_an_error_and_one_that_fails_later_stops_the_trace_alone() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let open = |file: &Path| Options::new("n").directory(directory.path()).trace(file).node();
+    for file in ["/nonexistent/file", "/dev/full"] {
+        let opened = open(Path::new(file));
+        let Err(error @ OpenError::Trace(_)) = opened else { panic!("{:?}", opened.err()) };
+        assert!(error.to_string().contains("NARROWS_TRACE"), "{error}");
+    }
+    let pipe = directory.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let reader = File::options().read(true).write(true).open(&pipe).unwrap();
+    let mut node = open(&pipe).unwrap();
+    drop(reader);
+    node.open(WORK).unwrap();
+    let to = Address { link: node.hunt(&name("n"), Some(PATIENCE)).unwrap(), port: WORK };
+    // Far longer than the thread sleeps between two writes.
+    for _ in 0..10 {
+        node.send(WORK, to, b"on", Some(PATIENCE)).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn no_thread_and_no_descriptor_is_left_of_a_trace() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let (before, things) = (threads(), crate::common::process::possessions());
+    for _ in 0..3 {
+        drop(traced(directory.path(), "caller"));
+    }
+    crate::common::process::no_more_than(things);
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while threads() > before {
+        assert!(std::time::Instant::now() < deadline, "a thread is left");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,97 @@
+//! Who has each bus.
+
+use super::tracer::{Tracer, below};
+use crate::time::Time;
+use narrows_trace::{Category, Row};
+
+/// The buses of a chip.
+pub(super) struct Buses {
+    pub group: Option<u64>,
+    all: Vec<Bus>,
+}
+
+struct Bus {
+    name: String,
+    row: Option<Row>,
+    /// How many wait for it.
+    waiting: Option<Row>,
+    /// Who had it last, from when until when: one that goes on at once is one stretch.
+    had: Option<(usize, u64, u64)>,
+    /// Who looks by it again and again, whenever nobody else has it, and since when.
+    looks: Option<(usize, u64)>,
+}
+
+impl Buses {
+    pub fn new(names: Vec<String>) -> Buses {
+        let bus = |name| Bus { name, row: None, waiting: None, had: None, looks: None };
+        Buses { group: None, all: names.into_iter().map(bus).collect() }
+    }
+}
+
+impl Tracer {
+    /// A core has a bus.
+    pub fn has_bus(&mut self, bus: usize, core: usize, from: Time, to: Time) {
+        let (from, to) = (self.at(from), self.at(to));
+        self.looked(bus, from, to);
+        match &mut self.buses.all[bus].had {
+            Some((before, _, end)) if *before == core && *end == from => *end = to,
+            had => {
+                if let Some(had) = had.replace((core, from, to)) {
+                    self.had(bus, had, "");
+                }
+            }
+        }
+    }
+
+    /// A core looks by a bus again and again from now on, or no longer.
+    pub fn looks_by(&mut self, bus: usize, core: Option<usize>, from: Time) {
+        let from = self.at(from);
+        self.looked(bus, from, from);
+        self.buses.all[bus].looks = core.map(|core| (core, from));
+    }
+
+    /// The looks of a bus end at a moment, and go on at another.
+    fn looked(&mut self, bus: usize, until: u64, again: u64) {
+        let Some((core, since)) = &mut self.buses.all[bus].looks else { return };
+        let looked = (*core, *since, until);
+        *since = again.max(*since);
+        if until > looked.1 {
+            if let Some(had) = self.buses.all[bus].had.take() {
+                self.had(bus, had, "");
+            }
+            self.had(bus, looked, " looks");
+        }
+    }
+
+    fn had(&mut self, bus: usize, (core, from, to): (usize, u64, u64), what: &str) {
+        let group = self.shared_group();
+        let file = self.file.clone();
+        let name = format!("{}{what}", self.core_name(core));
+        let one = &mut self.buses.all[bus];
+        let row = *one.row.get_or_insert_with(|| below(&file, group, &one.name));
+        file.stretch(row, (from, to), (Category::Bus, &name));
+    }
+
+    /// So many wait for a bus.
+    pub fn bus_awaited(&mut self, bus: usize, count: usize, now: Time) {
+        let (group, at) = (self.shared_group(), self.at(now));
+        let file = self.file.clone();
+        let one = &mut self.buses.all[bus];
+        let row = *one.waiting.get_or_insert_with(|| {
+            let row = Row(file.number());
+            let name = format!("waiting for {}", one.name);
+            file.introduce(|out| out.counter(row, group, &name, "cores"));
+            row
+        });
+        file.write(at, |out| out.count(row, at, count as i64));
+    }
+
+    pub(super) fn finish_buses(&mut self, now: Time) {
+        for bus in 0..self.buses.all.len() {
+            self.looks_by(bus, None, now);
+            if let Some(had) = self.buses.all[bus].had.take() {
+                self.had(bus, had, "");
+            }
+        }
+    }
+}
