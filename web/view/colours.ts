@@ -8,7 +8,8 @@ const KNOWN: Record<string, number> = {
   receive: 7, deliver: 8, acknowledge: 7, notice: 8, interrupt: 5,
   A: 2, B: 4, C: 1, D: 3, E: 7,
   running: 3, copy: 6, spinning: 7, switch: 8, interrupted: 5, bus: 4,
-  ready: 1, waking: 2, "no credit": 5, "no block": 4, stopped: 8, asleep: 8, timer: 8,
+  ready: 1, waking: 2, "no credit": 5, "no block": 4, switching: 7,
+  "bell late": 5, "bell lost": 5, stopped: 8, asleep: 8, timer: 8,
 };
 const PALETTE = 8;
 

@@ -1,13 +1,15 @@
 // Draws what is in sight of the rows: stretches, values, moments, and labels beside them.
 import { drawArrow, drawArrows, ends } from "./arrows.js";
 import { type Colours } from "./colours.js";
-import { type Lane, lower } from "./levels.js";
-import { LANE, STATE, type Row, parts } from "./rows.js";
+import { type Lane, type Pieces, lower } from "./levels.js";
+import { LANE, STATE, type Row, parts, rangeOf } from "./rows.js";
 import type { Scene } from "./scene.js";
 
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 /// About the width of a character of the font in stretches.
 const CHARACTER = 6;
+/// Pixels of what is drawn above its neighbours.
+const THIN = 1.5;
 /// Pixels of one step of a core's load.
 const STEP = 3;
 
@@ -90,31 +92,42 @@ export class Painter {
   }
 
   private lane(row: Row, lane: Lane, y: number, height: number) {
-    const { context, colours, scene } = this;
+    const { context, scene } = this;
     const { view } = scene;
     if (y > view.height || y + height < 0) return;
-    const { begin, end, name, id, share, length } = lane.level(view.nsPerPixel);
-    const { strings } = row.source.trace;
-    const meant = scene.found?.names.get(row.source);
-    let at = Math.max(0, lower(begin, view.from, length) - 1);
+    const pieces = lane.level(view.nsPerPixel);
+    const { begin, end, length } = pieces;
     context.font = `11px ${FONT}`;
     context.textBaseline = "middle";
+    // What is thinner than a pixel would vanish under its neighbours, so it is drawn after them.
+    const thin: number[] = [];
+    let at = Math.max(0, lower(begin, view.from, length) - 1);
     for (; at < length && begin[at] <= view.to; at++) {
       if (end[at] < view.from) continue;
-      const left = Math.max(view.x(begin[at]), -2);
-      const right = Math.min(view.x(end[at]), view.width + 2);
-      const wide = Math.max(right - left, 1);
-      const text = strings[name[at]] ?? "";
-      const { fill, ink } = colours.of(text);
-      context.globalAlpha = meant && !meant[name[at]] ? 0.18 : 1;
-      if (id[at] < 0) context.globalAlpha *= 0.35 + 0.65 * share[at];
-      context.fillStyle = fill;
-      // A hair of ground between neighbours tells them apart.
-      context.fillRect(left, y, wide > 4 ? wide - 1 : wide, height);
-      this.shapes++;
-      if (wide > 20 && height > 10 && id[at] >= 0) this.write(text, left, y + height / 2, wide, ink);
+      if ((end[at] - begin[at]) * view.scale < THIN) thin.push(at);
+      else this.piece(row, pieces, at, y, height);
     }
+    for (const one of thin) this.piece(row, pieces, one, y, height);
     context.globalAlpha = 1;
+  }
+
+  private piece(row: Row, pieces: Pieces, at: number, y: number, height: number) {
+    const { context, colours, scene } = this;
+    const { view } = scene;
+    const { begin, end, name, id, share } = pieces;
+    const meant = scene.found?.names.get(row.source);
+    const left = Math.max(view.x(begin[at]), -2);
+    const right = Math.min(view.x(end[at]), view.width + 2);
+    const wide = Math.max(right - left, 1);
+    const text = row.source.trace.strings[name[at]] ?? "";
+    const { fill, ink } = colours.of(text);
+    context.globalAlpha = meant && !meant[name[at]] ? 0.18 : 1;
+    if (id[at] < 0) context.globalAlpha *= 0.35 + 0.65 * share[at];
+    context.fillStyle = fill;
+    // A hair of ground between neighbours tells them apart.
+    context.fillRect(left, y, wide > 4 ? wide - 1 : wide, height);
+    this.shapes++;
+    if (wide > 20 && height > 10 && id[at] >= 0) this.write(text, left, y + height / 2, wide, ink);
   }
 
   private write(text: string, x: number, y: number, wide: number, ink: string) {
@@ -158,26 +171,32 @@ export class Painter {
     const { view } = scene;
     if (!row.steps) return;
     const { least, most } = row.steps;
-    const { at, low, high } = row.steps.level(view.nsPerPixel);
+    const { size, at, low, high, last } = row.steps.level(view.nsPerPixel);
     const [top, bottom] = [y + 5, y + row.height - 5];
     const to = (value: number) => bottom - ((value - least) / (most - least || 1)) * (bottom - top);
+    const zero = to(Math.min(0, least));
     context.fillStyle = colours.palette[1];
     context.strokeStyle = colours.palette[5];
     context.lineWidth = 1.5;
-    let one = Math.max(0, lower(at, view.from) - 1);
+    context.globalAlpha = 0.3;
     const outline = new Path2D();
+    let one = Math.max(0, lower(at, view.from) - 1);
     for (let first = true; one < at.length && at[one] <= view.to; one++, first = false) {
+      const next = one + 1 < at.length ? at[one + 1] : row.last;
       const left = Math.max(view.x(at[one]), -2);
-      const right = one + 1 < at.length ? Math.min(view.x(at[one + 1]), view.width + 2) : view.width;
-      context.globalAlpha = 0.3;
-      context.fillRect(left, to(high[one]), Math.max(right - left, 1), to(Math.min(0, least)) - to(high[one]));
-      if (first) outline.moveTo(left, to(high[one]));
-      else outline.lineTo(left, to(high[one]));
-      if (low[one] !== high[one]) {
-        outline.lineTo(left, to(low[one]));
+      const right = Math.min(view.x(next), view.width + 2);
+      // Where several values are merged, all that lies between them is filled.
+      const several = low[one] !== high[one];
+      const middle = several ? Math.min(Math.max(view.x(at[one] + size), left), right) : left;
+      if (several) context.fillRect(left, to(high[one]), Math.max(middle - left, 1), zero - to(high[one]));
+      context.fillRect(middle, to(last[one]), right - middle, zero - to(last[one]));
+      if (first) outline.moveTo(left, to(last[one]));
+      if (several) {
         outline.lineTo(left, to(high[one]));
+        outline.lineTo(left, to(low[one]));
       }
-      outline.lineTo(right, to(high[one]));
+      outline.lineTo(middle, to(last[one]));
+      outline.lineTo(right, to(last[one]));
       this.shapes++;
     }
     context.globalAlpha = 1;
@@ -286,7 +305,7 @@ export class Painter {
     context.fillStyle = colours.soft;
     context.font = `11px ${FONT}`;
     if (row.kind === "counter" && row.steps) {
-      context.fillText(`${row.steps.least} to ${row.steps.most} ${row.unit}`, x, middle + 14);
+      context.fillText(rangeOf(row), x, middle + 14);
     }
     if (row.kind === "group" && row.work.length > 0) {
       context.textAlign = "right";

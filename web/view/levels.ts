@@ -5,6 +5,23 @@
 // screen never has more pieces than pixels, whatever the trace has. Quanta lie on the time axis and
 // not on the screen: what is merged does not flicker while the view moves.
 
+/// Levels that are kept of one lane: each may be as large as the lane itself.
+const KEPT = 6;
+
+/// What a map has for a key, or else what is made now, in place of what was made first.
+function kept<T>(levels: Map<number, T>, key: number, make: () => T): T {
+  let found = levels.get(key);
+  if (found === undefined) {
+    found = make();
+    for (const first of levels.keys()) {
+      if (levels.size < KEPT) break;
+      levels.delete(first);
+    }
+    levels.set(key, found);
+  }
+  return found;
+}
+
 /// The exponent of the quantum for a scale, and the quantum.
 export function quantum(nsPerPixel: number): { level: number; size: number } {
   const level = Math.ceil(Math.log(Math.max(nsPerPixel, 1e-9)) / Math.log(4));
@@ -95,14 +112,7 @@ export class Lane {
 
   level(nsPerPixel: number): Pieces {
     const { level, size } = quantum(nsPerPixel);
-    let found = this.levels.get(level);
-    if (!found) {
-      found = this.merged(size);
-      // A level that merges nothing is the lane itself.
-      if (found.length === this.all.length) found = this.all;
-      this.levels.set(level, found);
-    }
-    return found;
+    return kept(this.levels, level, () => this.merged(size));
   }
 
   private merged(size: number): Pieces {
@@ -144,13 +154,23 @@ export class Lane {
       put(first, next);
       first = next;
     }
+    // A level that merges nothing is the lane itself.
     return out.length === length ? this.all : shortened(out);
   }
 }
 
-/// Values over time, and their least and greatest within each quantum.
+/// Values of one quantum each: when the first is, the least, the greatest and the last.
+interface Merged {
+  size: number;
+  at: Float64Array;
+  low: Float64Array;
+  high: Float64Array;
+  last: Float64Array;
+}
+
+/// Values over time.
 export class Steps {
-  private levels = new Map<number, { at: Float64Array; low: Float64Array; high: Float64Array }>();
+  private levels = new Map<number, Merged>();
   readonly least: number;
   readonly most: number;
 
@@ -160,11 +180,13 @@ export class Steps {
     [this.least, this.most] = [least, most];
   }
 
-  level(nsPerPixel: number) {
+  level(nsPerPixel: number): Merged {
     const { level, size } = quantum(nsPerPixel);
-    const found = this.levels.get(level);
-    if (found) return found;
-    const [at, low, high]: [number[], number[], number[]] = [[], [], []];
+    return kept(this.levels, level, () => this.merged(size));
+  }
+
+  private merged(size: number): Merged {
+    const [at, low, high, last]: number[][] = [[], [], [], []];
     let bucket = NaN;
     for (let one = 0; one < this.at.length; one++) {
       const value = this.value[one];
@@ -172,16 +194,22 @@ export class Steps {
       if (own === bucket) {
         low[low.length - 1] = Math.min(low[low.length - 1], value);
         high[high.length - 1] = Math.max(high[high.length - 1], value);
+        last[last.length - 1] = value;
       } else {
         at.push(this.at[one]);
         low.push(value);
         high.push(value);
+        last.push(value);
         bucket = own;
       }
     }
-    const made = { at: Float64Array.from(at), low: Float64Array.from(low), high: Float64Array.from(high) };
-    this.levels.set(level, made);
-    return made;
+    return {
+      size,
+      at: Float64Array.from(at),
+      low: Float64Array.from(low),
+      high: Float64Array.from(high),
+      last: Float64Array.from(last),
+    };
   }
 }
 
@@ -204,21 +232,21 @@ export class Pair {
   /// Of each quantum the slowest: what is unusual stays in sight.
   level(nsPerPixel: number) {
     const { level, size } = quantum(nsPerPixel);
-    const found = this.levels.get(level);
-    if (found) return found;
-    const kept: number[] = [];
+    return kept(this.levels, level, () => this.slowest(size));
+  }
+
+  private slowest(size: number) {
+    const found: number[] = [];
     let bucket = NaN;
     const way = (id: number) => this.ended[id] - this.began[id];
     for (const id of this.ids) {
       const own = Math.floor(this.began[id] / size);
-      const last = kept.length - 1;
-      if (own !== bucket) kept.push(id);
-      else if (!(way(id) <= way(kept[last]))) kept[last] = id;
+      const last = found.length - 1;
+      if (own !== bucket) found.push(id);
+      else if (!(way(id) <= way(found[last]))) found[last] = id;
       bucket = own;
     }
-    const ids = Uint32Array.from(kept);
-    const made = { ids, began: Float64Array.from(ids, (id) => this.began[id]) };
-    this.levels.set(level, made);
-    return made;
+    const ids = Uint32Array.from(found);
+    return { ids, began: Float64Array.from(ids, (id) => this.began[id]) };
   }
 }

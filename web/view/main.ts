@@ -122,22 +122,23 @@ function start(traces: Trace[], place: HTMLElement) {
     const { found } = scene;
     count.value = !found ? "" : total === 0 ? "none" : `${found.at < 0 ? "" : `${whole(found.at + 1)} of `}${whole(total)}`;
   };
+  let typing = 0;
   const look = () => {
+    clearTimeout(typing);
+    typing = 0;
     const found = find(scene.sources, search.value);
     scene.found = found;
     total = found?.count ?? 0;
     tellCount();
     scene.changed();
   };
-  let typing = 0;
   search.addEventListener("input", () => {
     clearTimeout(typing);
     typing = window.setTimeout(look, 120);
   });
   search.addEventListener("keydown", (event) => {
     if (event.key === "Enter") {
-      clearTimeout(typing);
-      if (!scene.found) look();
+      if (typing) look();
       step(event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
       search.value = "";

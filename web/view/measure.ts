@@ -137,6 +137,20 @@ export function measure(source: Source, scope: Scope): Measured {
   return { source, ...ofMessages(source, scope), ...ofProcessors(source, scope) };
 }
 
+/// When send returned: when the outermost call that was made for the message did, or else when the
+/// message was published.
+export function returned(source: Source, id: number): number {
+  const { messages, slices, categories } = source.trace;
+  const call = categories.indexOf("call");
+  const [began, sent] = [messages.began[id], messages.sent[id]];
+  for (const lane of source.byTrack.get(messages.from[id])?.lanes ?? []) {
+    const within = lane.at(sent);
+    if (within < 0) break;
+    if (slices.category[within] === call && slices.begin[within] >= began) return slices.end[within];
+  }
+  return sent;
+}
+
 /// The time that processors of sender and receiver work while a message is on its way.
 export function workOf(source: Source, id: number): number {
   const { began, received, from, to } = source.trace.messages;
@@ -168,7 +182,7 @@ function ofMessages(source: Source, { from, to, tracks, pairs }: Scope) {
     count++;
     const [began, sent] = [messages.began[id], messages.sent[id]];
     const [taken, received] = [messages.taken[id], messages.received[id]];
-    blocking.push(sent - began);
+    blocking.push(returned(source, id) - began);
     if (Number.isNaN(received)) {
       lost++;
       continue;

@@ -1,8 +1,8 @@
 // What is chosen, and what is measured of it, as tables.
 import { NO_ROW } from "./data.js";
 import { element, table } from "./dom.js";
-import { type Measured, type Share, measure, scopeOf, workOf } from "./measure.js";
-import type { Source } from "./rows.js";
+import { type Measured, type Share, measure, returned, scopeOf, workOf } from "./measure.js";
+import { type Source, rangeOf } from "./rows.js";
 import type { Scene, Thing } from "./scene.js";
 import { long, moment, whole } from "./time.js";
 
@@ -58,7 +58,7 @@ function ofMessage(source: Source, id: number): Pairs {
     ["from", place(source, m.from[id])],
     ["to", m.to[id] === NO_ROW ? `${strings[m.peer[id]]}: never received here` : place(source, m.to[id])],
     ["latency", long(m.received[id] - m.began[id])],
-    ["blocks its sender", long(m.sent[id] - m.began[id])],
+    ["blocks its sender", long(returned(source, id) - m.began[id])],
     ["on the way", long(m.taken[id] - m.sent[id])],
     ["waits at its receiver", long(m.received[id] - m.taken[id])],
     ["processor time of both", long(workOf(source, id))],
@@ -90,7 +90,7 @@ function ofRow(source: Source, index: number): Pairs {
     ["stretches", whole(stretches)],
   ];
   if (row?.moments.length) pairs.push(["moments", whole(row.moments.length)]);
-  if (row?.steps) pairs.push(["values", `${row.steps.least} to ${row.steps.most} ${track.unit}`]);
+  if (row?.steps) pairs.push(["values", rangeOf(row)]);
   return pairs;
 }
 
@@ -100,18 +100,20 @@ export function pairsOf({ kind, source, index }: Thing): Pairs {
   return kind === "message" ? ofMessage(source, index) : ofRow(source, index);
 }
 
-function bars(title: string, of: Measured[], which: "layers" | "states", total: number, several: boolean) {
-  const rows = of.flatMap((one) =>
-    one[which].slice(0, 14).map(({ name, time }: Share) => {
+/// Shares are of the time of one core, or of all processes together if `core` is not given.
+function bars(title: string, of: Measured[], which: "layers" | "states", several: boolean, core?: number) {
+  const rows = of.flatMap((one) => {
+    const total = core ?? one[which].reduce((sum, { time }) => sum + time, 0);
+    return one[which].slice(0, 14).map(({ name, time }: Share) => {
       const share = time / total;
       const bar = element("i", "share");
       bar.style.width = `${Math.min(share, 1) * 100}%`;
       const label = several ? `${one.source.mark} ${name}` : name;
       return [label, long(time), `${(share * 100).toFixed(1)} %`, element("div", "track", {}, bar)];
-    }),
-  );
+    });
+  });
   if (rows.length === 0) return null;
-  return element("div", "block", {}, element("h3", "", {}, title), table(["", "time", "share", ""], rows));
+  return element("div", "block", {}, element("h3", "", {}, title), table(["", "time", core ? "of a core" : "share", ""], rows));
 }
 
 export class Panel {
@@ -171,8 +173,8 @@ export class Panel {
       ...counts,
       ...(figures.length ? [table(["", "of", "least", "median", "p99", "most"], figures)] : []),
       ...[
-        bars("Time of processors by layer", of, "layers", span, several),
-        bars("Time by state", of, "states", span, several),
+        bars("Time of processors by layer", of, "layers", several, span),
+        bars("Time of processes by state", of, "states", several),
       ].filter((one): one is HTMLDivElement => one !== null),
     );
     this.root.dataset.measured = String(Number(this.root.dataset.measured ?? 0) + 1);

@@ -1,11 +1,14 @@
 // The rows of the picture: which there are, what each shows, and how high they are.
-import { NO_ROW, type Trace, type Track } from "./data.js";
+import { NO_ROW, type Trace, type Track, extent } from "./data.js";
 import { Lane, Pair, Steps } from "./levels.js";
+import { long } from "./time.js";
 
 /// The names of `narrows_trace::state` during which a process takes time of its core.
 export const WORKING = new Set(["running", "bus", "copy", "spinning"]);
 /// Those during which it waits for somebody else.
-export const WAITING = new Set(["ready", "bus", "no credit", "no block", "waking", "stopped"]);
+export const WAITING = new Set([
+  "ready", "bus", "no credit", "no block", "waking", "switching", "bell late", "bell lost", "stopped",
+]);
 /// Those during which it has nothing to do.
 export const SLEEPING = new Set(["asleep", "timer"]);
 
@@ -41,6 +44,8 @@ export interface Row {
   moments: Uint32Array;
   momentTimes: Float64Array;
   rail: boolean;
+  /// When its trace ends.
+  last: number;
   /// What takes time of a core, its processes and interrupts: a group shows how much.
   work: Lane[];
   y: number;
@@ -144,7 +149,11 @@ function pairsOf(trace: Trace, start: Float64Array, finish: Float64Array): Pair[
 /// that rows belong to each other in a circle: each is shown once.
 function ordered(tracks: Track[]): { track: number; level: number; above: number | null }[] {
   const below = new Map<number | null, number[]>();
-  tracks.forEach(({ parent }, at) => below.set(parent, [...(below.get(parent) ?? []), at]));
+  tracks.forEach(({ parent }, at) => {
+    const own = below.get(parent);
+    if (own) own.push(at);
+    else below.set(parent, [at]);
+  });
   const seen = new Set<number>();
   const found: { track: number; level: number; above: number | null }[] = [];
   const visit = (first: number) => {
@@ -175,6 +184,7 @@ export function sourceOf(trace: Trace, mark: string, titled: boolean): Source {
   );
   const pairs = pairsOf(trace, start, finish);
   const withMessages = new Set(pairs.flatMap((pair) => [pair.from, pair.to]));
+  const [, last] = extent(trace);
   const source: Source = {
     trace, mark, rows: [], byTrack: new Map(), parents, states: new Map(), pairs, start, finish,
   };
@@ -196,6 +206,7 @@ export function sourceOf(trace: Trace, mark: string, titled: boolean): Source {
       moments: moments[track] ?? new Uint32Array(),
       momentTimes: Float64Array.from(moments[track] ?? [], (at) => trace.moments.at[at]),
       rail: withMessages.has(track) && track !== NO_ROW,
+      last,
       work: [],
       y: 0,
       height: 0,
@@ -255,6 +266,13 @@ export function parts(row: Row) {
   const top = row.kind === "group" ? GROUP : 3;
   const lanes = top + (row.state ? STATE : 0);
   return { state: top, lanes, rail: lanes + row.lanes.length * LANE + 1 };
+}
+
+/// The least and the greatest value of a row, with their unit.
+export function rangeOf({ steps, unit }: Row): string {
+  if (!steps) return "";
+  const { least, most } = steps;
+  return unit === "ns" ? `${long(least)} to ${long(most)}` : `${least} to ${most} ${unit}`;
 }
 
 /// The row that stands for a track: that which folds it away, if it is folded away.
