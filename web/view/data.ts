@@ -140,7 +140,9 @@ async function unpacked(text: string): Promise<ArrayBuffer> {
   if (!("DecompressionStream" in window)) {
     throw new Error("this browser cannot unpack the data in the page: open it with a newer one");
   }
-  const packed = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  const characters = atob(text);
+  const packed = new Uint8Array(characters.length);
+  for (let at = 0; at < packed.length; at++) packed[at] = characters.charCodeAt(at);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
 }
