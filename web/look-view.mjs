@@ -74,6 +74,7 @@ async function look(page, name) {
   await page.getByRole("button", { name: "What is chosen fills the picture" }).click();
   await page.getByRole("button", { name: "Further" }).click();
   await expect("nothing is chosen", async () => (await chosen(page)).includes("number 5,"));
+  await expect("it does not measure the chosen message's way", async () => /messages from .*, in sight/s.test(await measured(page)));
   await page.evaluate(() => scrollTo(0, 0));
   return { found, says: `${rows} rows, ${stretches} stretches, ${messages} messages` };
 }

@@ -36,6 +36,16 @@ function move({ ms, wheel }) {
 
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+page.on("pageerror", (error) => {
+  console.error(`the script fails: ${error.message}`);
+  process.exit(1);
+});
+page.on("request", (request) => {
+  if (!request.url().startsWith(new URL(address).origin) && !request.url().startsWith("data:")) {
+    console.error(`it asks for ${request.url()}`);
+    process.exit(1);
+  }
+});
 await page.goto(address);
 const first = await page.waitForFunction(() => performance.getEntriesByName("narrows-drawn")[0]?.startTime, null, { timeout: 60_000 });
 console.log(`first picture ${(await first.jsonValue()).toFixed(0)} ms after the page was asked for`);

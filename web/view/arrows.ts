@@ -9,6 +9,8 @@ import type { Scene } from "./scene.js";
 /// Pixels of time of which one message is drawn, if there are more.
 const APART = 3;
 const BAR = 6;
+/// Arrows between two rows beyond which they are drawn paler.
+const CROWD = 40;
 
 interface Ends {
   from: number | null;
@@ -23,8 +25,12 @@ function ends(source: Source, id: number): Ends {
   };
 }
 
-/// Calls back with each message that is in sight, if there is room the slowest of each few pixels.
-export function inSight(scene: Scene, each: (source: Source, id: number, ends: Ends) => void) {
+/// Calls back with each message that is in sight, if there are many the slowest of each few pixels,
+/// and with how many there are from one row to the other.
+export function inSight(
+  scene: Scene,
+  each: (source: Source, id: number, ends: Ends, many: number) => void,
+) {
   const { view } = scene;
   for (const source of scene.sources) {
     for (const pair of source.pairs) {
@@ -35,8 +41,9 @@ export function inSight(scene: Scene, each: (source: Source, id: number, ends: E
       const low = Math.max(where.from ?? -Infinity, where.to ?? -Infinity) - view.scroll;
       if (low < 0 || high > view.height) continue;
       const first = lower(began, view.from - pair.longest);
+      const many = lower(began, view.to) - first;
       for (let at = first; at < ids.length && began[at] <= view.to; at++) {
-        if (source.finish[ids[at]] >= view.from) each(source, ids[at], where);
+        if (source.finish[ids[at]] >= view.from) each(source, ids[at], where, many);
       }
     }
   }
@@ -121,9 +128,11 @@ function lost(context: CanvasRenderingContext2D, colours: Colours, x: number, y:
 
 export function drawArrows(context: CanvasRenderingContext2D, scene: Scene, colours: Colours): number {
   let drawn = 0;
-  inSight(scene, (source, id, where) => {
+  inSight(scene, (source, id, where, many) => {
     const meant = scene.found?.messages.get(source);
-    context.globalAlpha = meant && !meant[id] ? 0.12 : 0.9;
+    // A crowd is paler, so that the rows below it stay readable.
+    const plain = Math.min(0.9, Math.max(0.2, CROWD / many));
+    context.globalAlpha = !meant ? plain : meant[id] ? 0.9 : 0.12;
     drawArrow(context, scene, colours, source, id, where, false);
     drawn++;
   });

@@ -3,14 +3,14 @@
 import { SLEEPING, WAITING } from "./rows.js";
 
 /// Layers and states by number of the palette; other names get one by their letters.
-const KNOWN: Record<string, number> = {
+const KNOWN = new Map(Object.entries({
   endpoint: 6, link: 2, connection: 3, driver: 1, memory: 4,
   receive: 7, deliver: 8, acknowledge: 7, notice: 8, interrupt: 5,
   A: 2, B: 4, C: 1, D: 3, E: 7,
   running: 3, copy: 6, spinning: 7, switch: 8, interrupted: 5, bus: 4,
   ready: 1, waking: 2, "no credit": 5, "no block": 4, switching: 7,
   "bell late": 5, "bell lost": 5, stopped: 8, asleep: 8, timer: 8,
-};
+}));
 const PALETTE = 8;
 
 export interface Paint {
@@ -70,7 +70,7 @@ export class Colours {
   of(name: string): Paint {
     let found = this.known.get(name);
     if (!found) {
-      const place = (KNOWN[name] ?? 1 + (hash(name) % PALETTE)) - 1;
+      const place = (KNOWN.get(name) ?? 1 + (hash(name) % PALETTE)) - 1;
       const [fill, ink] = [this.palette[place], this.inks[place]];
       found = { fill, ink };
       if (WAITING.has(name)) found = { fill: this.hatches[place], ink: this.text };

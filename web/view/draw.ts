@@ -235,7 +235,7 @@ export class Painter {
       }
       this.shapes++;
       // What lies under the same pixels is not drawn again.
-      at = Math.max(at + 1, lower(times, view.time(x + 2)));
+      at = Math.max(at + 1, lower(times, view.time(x + 5)));
     }
   }
 
@@ -301,11 +301,12 @@ export class Painter {
       }
       context.fill();
     }
-    context.fillText(name, titled ? x + 12 : x, middle);
+    const begins = titled ? x + 12 : x;
+    context.fillText(this.fitted(name, gutter - begins - (row.work.length ? 44 : 8)), begins, middle);
     context.fillStyle = colours.soft;
     context.font = `11px ${FONT}`;
     if (row.kind === "counter" && row.steps) {
-      context.fillText(rangeOf(row), x, middle + 14);
+      context.fillText(this.fitted(rangeOf(row), gutter - x - 8), x, middle + 14);
     }
     if (row.kind === "group" && row.work.length > 0) {
       context.textAlign = "right";
@@ -315,6 +316,15 @@ export class Painter {
     context.restore();
     context.fillStyle = colours.line;
     context.fillRect(gutter - 1, y, 1, row.height);
+  }
+
+  /// As much of a text as there is room for.
+  private fitted(text: string, room: number): string {
+    const { context } = this;
+    if (context.measureText(text).width <= room) return text;
+    let length = Math.min(text.length, 60);
+    while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > room) length--;
+    return `${text.slice(0, length)}…`;
   }
 
   private bar(gutter: number) {

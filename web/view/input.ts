@@ -2,6 +2,7 @@
 import { AXIS } from "./axis.js";
 import { neighbour, pick, rowAt } from "./pick.js";
 import type { Scene } from "./scene.js";
+import type { Tip } from "./tip.js";
 
 /// Part of the view that a held key moves in a second, and how much nearer it brings it.
 const SPEED = 1.1;
@@ -12,7 +13,7 @@ const STILL = 4;
 export interface Around {
   gutter: () => number;
   draw: () => void;
-  tell: (text: string | null, x: number, y: number) => void;
+  tip: Tip;
   focusSearch: () => void;
   step: (by: 1 | -1) => void;
 }
@@ -87,7 +88,7 @@ export class Input {
       view.move(before.y - y);
     }
     this.pointers.set(event.pointerId, { x, y });
-    this.around.tell(null, 0, 0);
+    this.around.tip.hide();
     this.around.draw();
   }
 
@@ -130,7 +131,7 @@ export class Input {
     const same = hovered?.kind === thing?.kind && hovered?.index === thing?.index;
     this.scene.hovered = thing;
     this.canvas.style.cursor = y < 0 ? "col-resize" : thing ? "pointer" : "default";
-    this.around.tell(event && thing ? "" : null, event?.clientX ?? 0, event?.clientY ?? 0);
+    this.around.tip.show(event?.clientX ?? 0, event?.clientY ?? 0);
     if (!same || hovered?.source !== thing?.source) this.around.draw();
   }
 

@@ -3,14 +3,15 @@ import { AXIS, drawAxis } from "./axis.js";
 import { Colours } from "./colours.js";
 import { type Trace, extent, load, rebase } from "./data.js";
 import { button, element } from "./dom.js";
-import { Painter } from "./draw.js";
+import { type Drawn, Painter } from "./draw.js";
+import { Finder } from "./finder.js";
 import { Input } from "./input.js";
 import { Legend } from "./legend.js";
-import { Panel, pairsOf } from "./panel.js";
-import { sourceOf } from "./rows.js";
+import { Panel } from "./panel.js";
+import { type Source, sourceOf } from "./rows.js";
 import { Scene } from "./scene.js";
-import { find } from "./search.js";
 import { long, whole } from "./time.js";
+import { Tip } from "./tip.js";
 
 const KEYS: [string, string][] = [
   ["wheel, w and s", "nearer, further"],
@@ -28,7 +29,12 @@ const KEYS: [string, string][] = [
   ["Escape", "choose nothing"],
 ];
 
-const align = () => document.querySelector<HTMLMetaElement>("meta[name=align]")?.content ?? "event";
+/// Below this width of the picture, names have less room.
+const NARROW = 620;
+/// How long the picture rests before it is put into words, in milliseconds.
+const REST = 60;
+
+const mark = (at: number) => String.fromCharCode(65 + at);
 
 /// Has each trace begin at its first event, or at its first message.
 function alignTo(traces: Trace[], what: string) {
@@ -38,184 +44,148 @@ function alignTo(traces: Trace[], what: string) {
   }
 }
 
-function sceneOf(traces: Trace[]): Scene {
-  const scene = new Scene(
-    traces.map((trace, at) => sourceOf(trace, String.fromCharCode(65 + at), traces.length > 1)),
-  );
-  const extents = traces.map(extent);
-  scene.view.bound(Math.min(...extents.map(([first]) => first)), Math.max(...extents.map(([, last]) => last)));
-  scene.view.all();
-  return scene;
+function sourcesOf(traces: Trace[]): Source[] {
+  return traces.map((trace, at) => sourceOf(trace, mark(at), traces.length > 1));
 }
 
-function warnings(traces: Trace[]): string {
-  return traces
-    .flatMap(({ name, dropped, cut }) => [
-      dropped ? `${name}: ${whole(dropped)} events were dropped while it was written.` : "",
-      cut ? `${name} ends in the middle of an event: its writer was stopped.` : "",
-    ])
-    .filter(Boolean)
-    .join(" ");
+function warnings(traces: Trace[]): HTMLElement | null {
+  const all = traces.flatMap(({ name, dropped, cut }) => [
+    dropped ? `${name}: ${whole(dropped)} events were dropped while it was written.` : "",
+    cut ? `${name} ends in the middle of an event: its writer was stopped.` : "",
+  ]);
+  const text = all.filter(Boolean).join(" ");
+  return text ? element("p", "warning", {}, text) : null;
 }
 
-function start(traces: Trace[], place: HTMLElement) {
-  alignTo(traces, align());
-  const scene = sceneOf(traces);
-  const canvas = element("canvas", "", { tabindex: "0", role: "img", id: "timeline" });
-  const frame = element("div", "frame", {}, canvas);
-  const context = canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
-  const colours = new Colours(context);
-  const gutter = () => (frame.clientWidth < 620 ? 104 : 190);
-  const painter = new Painter(context, scene, colours, gutter);
-  const legend = new Legend(scene, colours);
-  const keys = element("details", "", {}, element("summary", "", {}, "Keys and pointer"),
-    element("dl", "keys", {}, ...KEYS.flatMap(([key, does]) => [element("dt", "", {}, key), element("dd", "", {}, does)])));
-  const panel = new Panel(scene, legend.root, keys);
-  const tip = element("div", "tip", { hidden: "" });
+function keys(): HTMLElement {
+  const all = KEYS.flatMap(([key, does]) => [
+    element("dt", "", {}, key),
+    element("dd", "", {}, does),
+  ]);
+  const list = element("dl", "keys", {}, ...all);
+  return element("details", "", {}, element("summary", "", {}, "Keys and pointer"), list);
+}
 
-  let asked = false;
-  const draw = () => {
-    if (asked) return;
-    asked = true;
+/// The picture, and what draws it.
+class Picture {
+  readonly canvas = element("canvas", "", { tabindex: "0", role: "img", id: "timeline" });
+  readonly root = element("div", "frame", {}, this.canvas);
+  readonly context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
+  readonly colours = new Colours(this.context);
+  readonly gutter = () => (this.root.clientWidth < NARROW ? 104 : 190);
+  private painter: Painter;
+  private asked = false;
+  private resting = 0;
+
+  constructor(private scene: Scene, private rested: () => void) {
+    this.painter = new Painter(this.context, scene, this.colours, this.gutter);
+    new ResizeObserver(() => this.resize()).observe(this.root);
+  }
+
+  /// Draws with the next frame.
+  draw() {
+    if (this.asked) return;
+    this.asked = true;
     requestAnimationFrame(() => {
-      asked = false;
-      paint();
+      this.asked = false;
+      this.paint();
     });
-  };
-  let spoken = 0;
-  const paint = () => {
+  }
+
+  private paint() {
     const ratio = window.devicePixelRatio || 1;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const drawn = painter.paint(AXIS);
-    drawAxis(context, scene, colours, gutter());
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const drawn = this.painter.paint(AXIS);
+    drawAxis(this.context, this.scene, this.colours, this.gutter());
     performance.mark("narrows-drawn");
-    clearTimeout(spoken);
-    // What can be seen, for who does not see it.
-    spoken = window.setTimeout(() => {
-      const { from, to } = scene.view;
-      canvas.setAttribute("aria-label",
-        `Timeline: ${drawn.rows} rows, ${drawn.shapes} stretches and ${drawn.arrows} messages drawn, ` +
-        `${long(to - from)} from ${long(from)}. Move with w a s d and the arrow keys.`);
-      panel.update();
-    }, 60);
-  };
-  scene.changed = () => {
-    panel.update();
-    draw();
-  };
+    clearTimeout(this.resting);
+    this.resting = window.setTimeout(() => this.say(drawn), REST);
+  }
 
-  const search = element("input", "", {
-    type: "search", placeholder: "Search: name, #12, flow:1, port:7", "aria-label": "Search by name, number or flow",
-    spellcheck: "false", autocomplete: "off",
-  });
-  const count = element("output", "count", { "aria-live": "polite" });
-  const step = (by: 1 | -1) => {
-    const { found } = scene;
-    if (!found?.things.length) return;
-    const { length } = found.things;
-    found.at = found.at < 0 ? (by > 0 ? 0 : length - 1) : (found.at + by + length) % length;
-    tellCount();
-    scene.select(found.things[found.at], true);
-  };
-  let total = 0;
-  const tellCount = () => {
-    const { found } = scene;
-    count.value = !found ? "" : total === 0 ? "none" : `${found.at < 0 ? "" : `${whole(found.at + 1)} of `}${whole(total)}`;
-  };
-  let typing = 0;
-  const look = () => {
-    clearTimeout(typing);
-    typing = 0;
-    const found = find(scene.sources, search.value);
-    scene.found = found;
-    total = found?.count ?? 0;
-    tellCount();
-    scene.changed();
-  };
-  search.addEventListener("input", () => {
-    clearTimeout(typing);
-    typing = window.setTimeout(look, 120);
-  });
-  search.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") {
-      if (typing) look();
-      step(event.shiftKey ? -1 : 1);
-    } else if (event.key === "Escape") {
-      search.value = "";
-      look();
-      canvas.focus();
-    }
-  });
+  /// What can be seen, for who does not see it.
+  private say({ rows, shapes, arrows }: Drawn) {
+    const { from, to } = this.scene.view;
+    const text =
+      `Timeline: ${rows} rows, ${shapes} stretches and ${arrows} messages drawn, ` +
+      `${long(to - from)} from ${long(from)}. Move with w a s d and the arrow keys.`;
+    this.canvas.setAttribute("aria-label", text);
+    this.rested();
+  }
 
-  const around = {
-    gutter, draw, step,
-    tell: (text: string | null, x: number, y: number) => {
-      tip.hidden = text === null || !scene.hovered;
-      if (tip.hidden || !scene.hovered) return;
-      const [first, ...rest] = pairsOf(scene.hovered);
-      const more = rest.filter(([name]) => ["takes", "latency", "waits at its receiver", "when"].includes(name));
-      tip.replaceChildren(element("b", "", {}, first[1]), ...more.map(([name, value]) => element("div", "", {}, `${name} ${value}`)));
-      tip.style.left = `${Math.max(0, Math.min(x + 14, innerWidth - tip.offsetWidth - 8))}px`;
-      tip.style.top = `${Math.min(y + 16, innerHeight - tip.offsetHeight - 8)}px`;
-    },
-    focusSearch: () => search.focus(),
-  };
-  const input = new Input(canvas, scene, around);
-  const realign = element("select", "", { "aria-label": "Zero of the time axis" },
-    element("option", "", { value: "event" }, "zero: first event"),
-    element("option", "", { value: "message" }, "zero: first message"));
-  realign.value = align();
-  realign.addEventListener("change", () => {
-    alignTo(traces, realign.value);
-    const again = sceneOf(traces);
-    scene.sources = again.sources;
-    const extents = traces.map(extent);
-    scene.view.bound(Math.min(...extents.map(([first]) => first)), Math.max(...extents.map(([, last]) => last)));
-    scene.view.all();
-    scene.arrange();
-    scene.ruler = null;
-    scene.hovered = null;
-    scene.select(null);
-    look();
-  });
-
-  const bar = element("header", "bar", {},
-    element("h1", "", {}, ...traces.flatMap(({ name }, at) => [
-      at > 0 ? " " : null,
-      traces.length > 1 ? element("span", "mark", {}, String.fromCharCode(65 + at)) : null,
-      name,
-    ])),
-    element("div", "find", {}, search, count,
-      button("‹", "The find before", () => step(-1)), button("›", "Next find", () => step(1))),
-    element("div", "tools", {},
-      button("−", "Further", () => { scene.view.zoom(scene.view.width / 2, 0.5); draw(); }),
-      button("+", "Nearer", () => { scene.view.zoom(scene.view.width / 2, 2); draw(); }),
-      button("Everything", "Everything in sight", () => { scene.view.all(); draw(); }),
-      button("Zoom to chosen", "What is chosen fills the picture", () => input.nearSelected()),
-      realign),
-  );
-  const warning = warnings(traces);
-  place.replaceChildren(bar, ...(warning ? [element("p", "warning", {}, warning)] : []), frame, legend.brief, panel.root, tip);
-
-  const resize = () => {
+  private resize() {
+    const { canvas, root, scene } = this;
     const ratio = window.devicePixelRatio || 1;
-    const [width, height] = [frame.clientWidth, frame.clientHeight];
+    const [width, height] = [root.clientWidth, root.clientHeight];
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
-    scene.view.width = Math.max(1, width - gutter());
+    scene.view.width = Math.max(1, width - this.gutter());
     scene.view.height = Math.max(1, height - AXIS);
     scene.view.move(0);
-    paint();
+    this.paint();
+  }
+}
+
+function start(traces: Trace[], place: HTMLElement) {
+  const zero = document.querySelector<HTMLMetaElement>("meta[name=align]")?.content ?? "event";
+  alignTo(traces, zero);
+  const scene = new Scene(sourcesOf(traces));
+  scene.bound();
+  const picture: Picture = new Picture(scene, () => panel.update());
+  const legend = new Legend(scene, picture.colours);
+  const panel = new Panel(scene, legend.root, keys());
+  const finder = new Finder(scene, () => picture.canvas.focus());
+  const tip = new Tip(scene);
+  const draw = () => picture.draw();
+  scene.changed = () => {
+    panel.update();
+    draw();
   };
-  new ResizeObserver(resize).observe(frame);
+  const input = new Input(picture.canvas, scene, {
+    gutter: picture.gutter, draw, tip,
+    step: (by) => finder.step(by),
+    focusSearch: () => finder.focus(),
+  });
+
+  const realign = element(
+    "select", "", { "aria-label": "Zero of the time axis" },
+    element("option", "", { value: "event" }, "zero: first event"),
+    element("option", "", { value: "message" }, "zero: first message"),
+  );
+  realign.value = zero;
+  realign.addEventListener("change", () => {
+    alignTo(traces, realign.value);
+    scene.replace(sourcesOf(traces));
+    finder.look();
+  });
+  const act = (does: () => void) => () => {
+    does();
+    draw();
+  };
+  const { view } = scene;
+  const tools = element(
+    "div", "tools", {},
+    button("−", "Further", act(() => view.zoom(view.width / 2, 0.5))),
+    button("+", "Nearer", act(() => view.zoom(view.width / 2, 2))),
+    button("Everything", "Everything in sight", act(() => view.all())),
+    button("Zoom to chosen", "What is chosen fills the picture", () => input.nearSelected()),
+    realign,
+  );
+  const names = traces.flatMap(({ name }, at) => [
+    traces.length > 1 ? element("span", "mark", {}, mark(at)) : null,
+    name,
+  ]);
+  place.replaceChildren(
+    element("header", "bar", {}, element("h1", "", {}, ...names), finder.root, tools),
+    ...[warnings(traces)].filter((one) => one !== null),
+    picture.root, legend.brief, panel.root, tip.root,
+  );
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    colours.read();
+    picture.colours.read();
     legend.draw();
     draw();
   });
-  panel.update();
 }
 
 const place = document.querySelector<HTMLElement>("#view");
@@ -223,7 +193,8 @@ if (place) {
   load()
     .then((traces) => start(traces, place))
     .catch((error: Error) => {
-      place.replaceChildren(element("p", "wait", { role: "alert" }, `The trace cannot be shown: ${error.message}.`));
+      const text = `The trace cannot be shown: ${error.message}.`;
+      place.replaceChildren(element("p", "wait", { role: "alert" }, text));
       console.error(error);
     });
 }

@@ -49,33 +49,46 @@ function ofMoment(source: Source, index: number): Pairs {
   return pairs;
 }
 
+/// What source and target of a call's messages are.
+const ENDS: Record<string, [string, string]> = Object.assign(Object.create(null), {
+  request: ["flow", "function"],
+  response: ["function", "flow"],
+});
+const KINDS = {
+  group: "a core or process",
+  thread: "a process or thread",
+  part: "a part of the row above",
+  counter: "values",
+};
+
 function ofMessage(source: Source, id: number): Pairs {
   const { messages: m, strings } = source.trace;
   const kind = strings[m.kind[id]];
   const known = !Number.isNaN(m.sent[id]);
+  const size = `number ${m.number[id]}, ${whole(m.bytes[id])} bytes`;
+  const what = known ? `${kind || "message"} ${size}` : "message";
   const pairs: Pairs = [
-    ["what", known ? `${kind || "message"} number ${m.number[id]}, ${whole(m.bytes[id])} bytes` : "message"],
+    ["what", what],
     ["from", place(source, m.from[id])],
-    ["to", m.to[id] === NO_ROW ? `${strings[m.peer[id]]}: never received here` : place(source, m.to[id])],
+    ["to", m.to[id] === NO_ROW ? `${strings[m.peer[id]]}, never received` : place(source, m.to[id])],
     ["latency", long(m.received[id] - m.began[id])],
     ["blocks its sender", long(returned(source, id) - m.began[id])],
     ["on the way", long(m.taken[id] - m.sent[id])],
     ["waits at its receiver", long(m.received[id] - m.taken[id])],
-    ["processor time of both", long(workOf(source, id))],
+    ["processor time", long(workOf(source, id))],
     ["begun", moment(m.began[id])],
     ["published", moment(m.sent[id])],
     ["taken", moment(m.taken[id])],
     ["received", moment(m.received[id])],
   ];
   if (!known) return pairs;
-  const [source_, target] =
-    kind === "request" ? ["flow", "function"] : kind === "response" ? ["function", "flow"] : ["from port", "to port"];
+  const [of, to] = ENDS[kind] ?? ["from port", "to port"];
   return [
     ...pairs,
-    [source_, String(m.source[id])],
-    [target, String(m.target[id])],
-    ["priority", `${m.priority[id]} (0 is the most urgent, 7 the least)`],
-    [kind === "request" || kind === "response" ? "call" : "mark", String(m.tag[id])],
+    [of, String(m.source[id])],
+    [to, String(m.target[id])],
+    ["priority", `${m.priority[id]} (0 is the most urgent)`],
+    [kind in ENDS ? "call" : "mark", String(m.tag[id])],
   ];
 }
 
@@ -86,7 +99,7 @@ function ofRow(source: Source, index: number): Pairs {
   const stretches = row?.lanes.reduce((sum, lane) => sum + lane.all.length, 0) ?? 0;
   const pairs: Pairs = [
     ["what", place(source, index)],
-    ["is", { group: "a core or process", thread: "a process or thread", part: "a part of the row above", counter: "values" }[track.kind]],
+    ["is", KINDS[track.kind]],
     ["stretches", whole(stretches)],
   ];
   if (row?.moments.length) pairs.push(["moments", whole(row.moments.length)]);
@@ -101,7 +114,13 @@ export function pairsOf({ kind, source, index }: Thing): Pairs {
 }
 
 /// Shares are of the time of one core, or of all processes together if `core` is not given.
-function bars(title: string, of: Measured[], which: "layers" | "states", several: boolean, core?: number) {
+function bars(
+  title: string,
+  of: Measured[],
+  which: "layers" | "states",
+  several: boolean,
+  core?: number,
+) {
   const rows = of.flatMap((one) => {
     const total = core ?? one[which].reduce((sum, { time }) => sum + time, 0);
     return one[which].slice(0, 14).map(({ name, time }: Share) => {
@@ -113,8 +132,12 @@ function bars(title: string, of: Measured[], which: "layers" | "states", several
     });
   });
   if (rows.length === 0) return null;
-  return element("div", "block", {}, element("h3", "", {}, title), table(["", "time", core ? "of a core" : "share", ""], rows));
+  const shares = table(["", "time", core ? "of a core" : "share", ""], rows);
+  return element("div", "block", {}, element("h3", "", {}, title), shares);
 }
+
+const NOTHING =
+  "Nothing. Click a stretch, an arrow or a row, or move with the arrow keys.";
 
 export class Panel {
   readonly root = element("aside", "panel", { "aria-label": "Details" });
@@ -138,7 +161,7 @@ export class Panel {
         element("h2", "", {}, `Chosen${mark}`),
         selected
           ? table([], rows, true)
-          : element("p", "soft", {}, "Nothing. Click a stretch, an arrow or a row, or move with the arrow keys."),
+          : element("p", "soft", {}, NOTHING),
       );
     }
     clearTimeout(this.timer);
@@ -149,7 +172,9 @@ export class Panel {
     const scope = scopeOf(this.scene);
     const all = this.scene.sources.map((source) => measure(source, scope));
     const several = all.length > 1;
-    const of = several ? all.filter(({ messages, layers, states }) => messages + layers.length + states.length > 0) : all;
+    const isEmpty = ({ messages, layers, states }: Measured) =>
+      messages + layers.length + states.length === 0;
+    const of = several ? all.filter((one) => !isEmpty(one)) : all;
     const figures = of.flatMap((one) =>
       one.figures.map((f) => [
         several ? `${one.source.mark} ${f.name}` : f.name,
@@ -165,7 +190,8 @@ export class Panel {
       const lost = one.lost ? `, ${whole(one.lost)} of them not received` : "";
       const mark = several ? `${one.source.mark}: ` : "";
       const rate = `${whole(Math.round(one.messagesPerSecond))} a second, ${bytes(one.bytesPerSecond)}`;
-      return element("p", "soft", {}, `${mark}${whole(one.messages)} ${one.messages === 1 ? "message" : "messages"}${lost}; ${rate}.`);
+      const messages = one.messages === 1 ? "message" : "messages";
+      return element("p", "soft", {}, `${mark}${whole(one.messages)} ${messages}${lost}; ${rate}.`);
     });
     this.measured.replaceChildren(
       element("h2", "", {}, "Measured"),
@@ -177,11 +203,13 @@ export class Panel {
         bars("Time of processes by state", of, "states", several),
       ].filter((one): one is HTMLDivElement => one !== null),
     );
-    this.root.dataset.measured = String(Number(this.root.dataset.measured ?? 0) + 1);
   }
 }
 
-const ORDER = ["latency", "blocking time", "on the way", "waits at its receiver", "deliver difference", "jitter", "round trip", "processor time"];
+const ORDER = [
+  "latency", "blocking time", "on the way", "waits at its receiver", "deliver difference", "jitter",
+  "round trip", "processor time",
+];
 const key = (name: string) => ORDER.findIndex((one) => name.endsWith(one));
 
 function bytes(perSecond: number): string {

@@ -1,4 +1,5 @@
 // What there is to draw: the traces, what is in sight, and what the reader has chosen.
+import { extent } from "./data.js";
 import { type Row, type Source, lay } from "./rows.js";
 import { Viewport } from "./viewport.js";
 
@@ -12,7 +13,10 @@ export interface Thing {
 
 /// What was searched for and found.
 export interface Found {
+  /// The first of them, by when they are, and how many there are.
   things: Thing[];
+  count: number;
+  /// Which of them the reader is at, or -1.
   at: number;
   /// By trace: which names and which messages are meant.
   names: Map<Source, Uint8Array>;
@@ -31,6 +35,22 @@ export class Scene {
 
   constructor(public sources: Source[]) {
     this.arrange();
+  }
+
+  /// Has all of the traces in sight, and nothing beyond them.
+  bound() {
+    const extents = this.sources.map(({ trace }) => extent(trace));
+    const first = Math.min(...extents.map(([first]) => first));
+    this.view.bound(first, Math.max(...extents.map(([, last]) => last)));
+    this.view.all();
+  }
+
+  /// The same traces with other times: what was chosen of them is not there any more.
+  replace(sources: Source[]) {
+    this.sources = sources;
+    this.ruler = this.hovered = this.selected = null;
+    this.arrange();
+    this.bound();
   }
 
   /// Gives rows their places anew.
@@ -65,10 +85,20 @@ export class Scene {
       for (let up = row.above; up; up = up.above) up.folded = false;
       this.arrange();
       this.view.includeRow(row.y, row.height);
+      this.includeReceiver(thing, row);
       const times = this.timesOf(thing);
       if (times) this.view.include(...times);
     }
     this.changed();
+  }
+
+  /// Both ends of a message, if there is room for both.
+  private includeReceiver({ kind, source, index }: Thing, row: Row) {
+    const other = kind === "message" ? source.byTrack.get(source.trace.messages.to[index]) : null;
+    if (!other) return;
+    const top = Math.min(row.y, other.y);
+    const height = Math.max(row.y + row.height, other.y + other.height) - top;
+    if (height <= this.view.height) this.view.includeRow(top, height);
   }
 
   fold(row: Row) {

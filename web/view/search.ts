@@ -63,7 +63,7 @@ function search(source: Source, { texts, fields }: Asked) {
 }
 
 /// What a search finds, by when it is; none for no words.
-export function find(sources: Source[], query: string): (Found & { count: number }) | null {
+export function find(sources: Source[], query: string): Found | null {
   const asked = parse(query);
   if (asked.texts.length + asked.fields.length === 0) return null;
   const all = sources.map((source) => ({ source, ...search(source, asked) }));
