@@ -20,6 +20,7 @@ pub mod platform;
 pub mod queues;
 pub mod rendezvous;
 pub mod strategy;
+pub mod trace;
 mod victim;
 pub mod workload;
 
@@ -27,7 +28,7 @@ pub mod workload;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("control", control::run),
     ("descriptor", descriptor::run),
     ("frames", frames::run),
@@ -36,5 +37,6 @@ pub const TARGETS: [Target; 9] = [
     ("queues", queues::run),
     ("rendezvous", rendezvous::run),
     ("strategy", strategy::run),
+    ("trace", trace::run),
     ("workload", workload::run),
 ];

@@ -191,6 +191,7 @@ impl Platform for Board {
     type Peer = Region;
     type Bell = &'static AtomicU32;
     type Slice<T> = Vec<T, MOST>;
+    type Books = Vec<u16, MOST>;
     const LINE: u32 = 32;
 
     fn storage<T>(
@@ -199,6 +200,10 @@ impl Platform for Board {
         make: impl FnMut(usize) -> T,
     ) -> Result<Vec<T, MOST>, NoStorage> {
         if len > MOST { Err(NoStorage) } else { Ok((0..len).map(make).collect()) }
+    }
+
+    fn books(&self, _own: &Region, len: usize) -> Result<Vec<u16, MOST>, NoStorage> {
+        self.storage(len, |_| 0)
     }
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
     where

@@ -1,7 +1,8 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
 use crate::answers::doctor::flags::Doctor;
-use crate::answers::{advise, compare, tune};
+use crate::answers::why::flags::Why;
+use crate::answers::{advise, compare, ps, tune};
 use crate::base::failure::exit_codes;
 use crate::base::options::Global;
 use crate::experiments::bench::flags::Bench;
@@ -81,6 +82,8 @@ pub enum Command {
     Tune(tune::flags::Tune),
     /// Say what changed between two runs, and whether that is more than noise
     Compare(compare::flags::Compare),
+    /// Say what the slowest messages of a trace waited for
+    Why(Why),
     /// Put published figures beside those of the simulator
     Papers(Papers),
     /// Run programs written to MCAPI on the cores of a simulated chip
@@ -89,6 +92,10 @@ pub enum Command {
     Voip(Voip),
     /// Carry real sessions through a media gateway with its codecs on another core
     Gateway(Gateway),
+    /// List the nodes that run: links, flows, rates, blocks, sleepers
+    Ps(ps::flags::Ps),
+    /// The same, again and again, the busiest first
+    Top(ps::flags::Top),
     /// Link nodes of this machine with those of another, over TCP
     Bridge(BridgeFlags),
     /// Show traces in a browser: what each core did, and the messages between them

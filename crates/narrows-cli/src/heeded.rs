@@ -91,12 +91,15 @@ impl Given {
             Command::Advise(args) => Given::at("advise", all, Some(&args.on)),
             Command::Tune(args) => Given::at("tune", all, Some(&args.on)),
             Command::Compare(_) => Given::always("compare", &[Json]),
+            Command::Why(_) => Given::always("why", &[Json]),
             Command::Papers(_) => Given::always("papers", &[Json]),
             Command::Mcapi(_) => Given::always("mcapi", &[Json]),
             Command::Voip(_) => Given::always("voip", &[Priority, Heeded::Cores, Carrier, Json]),
             Command::Gateway(_) => {
                 Given::always("gateway", &[Priority, Heeded::Cores, Carrier, Json])
             }
+            Command::Ps(_) => Given::always("ps", &[Json]),
+            Command::Top(_) => Given::always("top", &[]),
             Command::Bridge(_) => Given::always("bridge", &[]),
             Command::View(_) => Given::always("view", &[]),
             Command::Man(_) => Given::always("man", &[]),
@@ -220,7 +223,7 @@ mod tests {
         ["--priority 5", "--lock-memory", "--cores 0,1", "--carrier stream", "--json"];
 
     /// Each command, and which of the options it takes, in the order above.
-    const TABLE: [(&str, &str); 39] = [
+    const TABLE: [(&str, &str); 42] = [
         ("run", "PLCFJ"),
         ("run --on host", "PLCFJ"),
         ("run --on davinci", "CJ"),
@@ -236,10 +239,13 @@ mod tests {
         ("tune", "PLCFJ"),
         ("tune --on davinci", "CJ"),
         ("compare a.json b.json", "J"),
+        ("why x.pftrace", "J"),
         ("papers", "J"),
         ("mcapi --on davinci 0=x.so", "J"),
         ("voip", "PCFJ"),
         ("gateway", "PCFJ"),
+        ("ps", "J"),
+        ("top", ""),
         ("view a.pftrace", ""),
         ("man", ""),
         ("completions bash", ""),

@@ -3,7 +3,7 @@
 
 use clap::Parser;
 use narrows_cli::answers::doctor::flags::Doctor;
-use narrows_cli::answers::{advise, compare, doctor, tune};
+use narrows_cli::answers::{advise, compare, doctor, ps, tune, why};
 use narrows_cli::base::checks;
 use narrows_cli::base::failure::{Failure, Kind};
 use narrows_cli::base::machine::{Machine, Root};
@@ -90,10 +90,13 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Advise(args) => advise::run(&flags.global, args),
         Command::Tune(args) => tune::run(&flags.global, args),
         Command::Compare(args) => compare::run(&flags.global, args),
+        Command::Why(args) => why::run(&flags.global, args),
         Command::Papers(args) => papers::run(&flags.global, args),
         Command::Mcapi(args) => mcapi::run(&flags.global, args),
         Command::Voip(args) => voip::run(&flags.global, args),
         Command::Gateway(args) => gateway::run(&flags.global, args),
+        Command::Ps(args) => ps::run(&flags.global, args),
+        Command::Top(args) => ps::top(args),
         Command::Bridge(args) => bridge::run(args),
         Command::View(args) => view::run(args),
         Command::Man(args) => manual::man(args),

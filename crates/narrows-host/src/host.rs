@@ -8,11 +8,10 @@ use std::time::Duration;
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{
-    Connected, EngineError, Event, HuntError, Instant, Memory, NoStorage, Platform, Wait, Watch,
-    Woken,
+    Connected, EngineError, Event, FlowNote, FlowStage, HuntError, Instant, Memory, NoStorage,
+    Platform, Wait, Watch, Woken,
 };
 use narrows::span::{Edge, Note, Span};
-use narrows::strategy::Strategy;
 use narrows_trace::{Category, Value};
 use rustix::event::epoll;
 use rustix::fd::{AsFd, BorrowedFd};
@@ -25,6 +24,7 @@ use crate::bells::set::{WAKER, is_supervision, listen_to, no_events};
 use crate::bells::sets::Sets;
 use crate::clock;
 use crate::engine::Engine;
+use crate::memory::books::Books;
 use crate::memory::sync;
 use crate::memory::words::PeerWords;
 use crate::memory::{LINE, PeerRegion, Region};
@@ -332,6 +332,7 @@ impl Platform for Host {
     type Peer = PeerRegion;
     type Bell = Bell;
     type Slice<T> = Box<[T]>;
+    type Books = Books;
 
     const LINE: u32 = LINE;
     const LOOKS: u32 = 100;
@@ -341,6 +342,21 @@ impl Platform for Host {
         table.try_reserve_exact(len).map_err(|_| NoStorage)?;
         table.extend((0..len).map(make));
         Ok(table.into_boxed_slice())
+    }
+
+    fn books(&self, own: &Region, len: usize) -> Result<Books, NoStorage> {
+        own.books(len).ok_or(NoStorage)
+    }
+
+    fn flow(&self, place: u16, flow: Option<&FlowNote>) {
+        self.door.with(|r| r.flow(place, flow));
+        if let Some(FlowNote { strategy, stage: FlowStage::Running, .. }) = flow
+            && self.stamps.on()
+        {
+            let (flow, strategy) = (Value::Number(place.into()), strategy.to_string());
+            let values = [("flow", flow), ("strategy", Value::Text(&strategy))];
+            self.mark(Category::Decision, "strategy", &values);
+        }
     }
 
     #[inline]
@@ -403,12 +419,6 @@ impl Platform for Host {
 
     fn note(&self, note: &Note) {
         self.stamps.note(note);
-    }
-
-    fn agreed(&self, flow: u16, strategy: &Strategy) {
-        let (flow, strategy) = (Value::Number(flow.into()), strategy.to_string());
-        let values = [("flow", flow), ("strategy", Value::Text(&strategy))];
-        self.mark(Category::Decision, "strategy", &values);
     }
 
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {

@@ -23,6 +23,7 @@ use crate::rendezvous::directory::{Directory, PATIENCE};
 use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::ticker::Ticker;
 use crate::rendezvous::{Identity, Rendezvous};
+use crate::status::Status;
 use crate::trace::{Recorder, Tracer};
 use crate::{clock, memory, system};
 
@@ -230,6 +231,9 @@ impl Options {
         };
         let tracer = tracer.map_err(|error| OpenError::Trace(error.to_string()))?;
 
+        let user = rustix::process::geteuid().as_raw();
+        let status = Status::new(name, incarnation, user)
+            .map_err(|e| OpenError::system("make memory for a status page", e))?;
         let (directory, lock) = Directory::open(self.directory.as_deref(), &domain, PATIENCE)?;
         // Of many nodes that are born at once the first sees to it, so that the others get on.
         if !lock.awaited {
@@ -238,6 +242,7 @@ impl Options {
         let bound = directory
             .bind(&lock, &name, !self.allowed.is_empty())
             .inspect_err(|_| directory.remove_if_empty(&lock))?;
+        directory.tell_where(&name, &status.whereabouts());
         drop(lock);
         let me = Identity {
             name,
@@ -245,12 +250,13 @@ impl Options {
             layout,
             incoming,
             largest: self.largest.unwrap_or(LARGEST).max(layout.size()).max(incoming.size()),
-            user: rustix::process::geteuid().as_raw(),
+            user,
             stand_in: system::stand_in(),
             allowed: self.allowed,
             carrier,
         };
-        let mut rendezvous = Rendezvous::new(me, directory, bound, Arc::clone(&sets), ticker);
+        let place = (directory, bound);
+        let mut rendezvous = Rendezvous::new(me, place, status, Arc::clone(&sets), ticker);
         rendezvous.start().map_err(|e| OpenError::system("prepare to wait for peers", e))?;
         let door = Arc::new(Door::new(rendezvous, Arc::clone(&sets)).map_err(no_bell)?);
         let background = Background::start(&door)

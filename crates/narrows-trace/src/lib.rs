@@ -23,13 +23,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod causes;
 mod read;
 #[allow(missing_docs, reason = "the fields are Perfetto's")]
 mod schema;
 mod write;
 
+pub use causes::{Cause, Causes, Of, Step};
 pub use read::{Counted, Happened, Journey, Kind, ReadError, Slice, Trace, Track, read};
-pub use write::{Value, Writer};
+pub use write::{Sealed, Value, Writer};
 
 /// A row of the picture: a thread or process, or what belongs to one. Its number is unique in the
 /// whole trace.
@@ -134,6 +136,46 @@ pub mod state {
     pub const BELL_LOST: &str = "bell lost";
     /// It was stopped, or its core stands still: a fault that was injected.
     pub const STOPPED: &str = "stopped";
+
+    /// All of them.
+    pub const ALL: [&str; 16] = [
+        RUNNING,
+        READY,
+        SWITCH,
+        INTERRUPTED,
+        BUS,
+        COPY,
+        SPINNING,
+        ASLEEP,
+        TIMER,
+        NO_CREDIT,
+        NO_BLOCK,
+        WAKING,
+        SWITCHING,
+        BELL_LATE,
+        BELL_LOST,
+        STOPPED,
+    ];
+
+    /// The state of that name; none of a foreign one.
+    #[must_use]
+    pub fn known(name: &str) -> Option<&'static str> {
+        ALL.into_iter().find(|known| *known == name)
+    }
+}
+
+/// What a message waits for that is no state of a process.
+pub mod cause {
+    /// The sender's stack works on it.
+    pub const SENDING: &str = "sending";
+    /// The receiver's stack works on it.
+    pub const RECEIVING: &str = "receiving";
+    /// The receiver sees to others first.
+    pub const QUEUE: &str = "queue";
+    /// The receiver is at work on what is no message.
+    pub const BUSY: &str = "busy";
+    /// The trace does not say.
+    pub const UNKNOWN: &str = "unknown";
 }
 
 /// A message, as its sender knows it.
@@ -160,4 +202,6 @@ pub struct Message {
     pub priority: u8,
     /// The sender's mark, or the number of a call.
     pub tag: u16,
+    /// What it carries, if that was kept.
+    pub payload: Option<Vec<u8>>,
 }

@@ -107,6 +107,12 @@ impl std::ops::Deref for Journey {
 }
 
 impl Journey {
+    /// The flow of a call, or the port that the message comes from.
+    #[must_use]
+    pub fn flow(&self) -> u32 {
+        if self.kind == "response" { self.target } else { self.source }
+    }
+
     /// From when it was begun to be sent until it was received, in nanoseconds, if both are known.
     #[must_use]
     pub fn latency(&self) -> Option<u64> {
@@ -132,7 +138,8 @@ pub struct Trace {
     pub messages: Vec<Journey>,
     /// Events that could not be kept.
     pub dropped: u64,
-    /// Whether the file ends in the middle of a packet.
+    /// Whether the file ends in the middle of a packet, or a sealed part of it is not as it was
+    /// written: what is behind that is not read.
     pub cut: bool,
     /// The first and the last time in it.
     pub span: (u64, u64),
@@ -183,34 +190,65 @@ impl From<io::Error> for ReadError {
 pub fn read(mut from: impl BufRead) -> Result<Trace, ReadError> {
     let mut reader = Reader::default();
     let mut at = 0;
-    let mut packet = Vec::new();
-    loop {
-        let begins = at;
-        let Some(tag) = byte(&mut from, &mut at)? else { break };
-        if tag != PACKET {
-            return Err(ReadError::NoPacket(begins));
-        }
-        let Some(len) = length(&mut from, &mut at)? else {
-            reader.trace.cut = true;
-            break;
-        };
-        if len > LONGEST {
-            return Err(ReadError::NoPacket(begins));
-        }
-        packet.clear();
-        from.by_ref().take(len).read_to_end(&mut packet)?;
-        at += packet.len() as u64;
-        if (packet.len() as u64) < len {
-            reader.trace.cut = true;
-            break;
-        }
-        let packet = Packet::decode(&packet[..]).map_err(|_| ReadError::NoPacket(begins))?;
-        reader.packet(packet);
-    }
+    packets(&mut reader, &mut from, &mut at, false)?;
     if at == 0 {
         return Err(ReadError::Empty);
     }
     Ok(reader.done())
+}
+
+/// Reads packets up to the end, or up to one that is not whole.
+fn packets(
+    reader: &mut Reader,
+    from: &mut impl BufRead,
+    at: &mut u64,
+    sealed: bool,
+) -> Result<(), ReadError> {
+    let mut packet = Vec::new();
+    loop {
+        let begins = *at;
+        let Some(tag) = byte(from, at)? else { return Ok(()) };
+        if tag != PACKET {
+            return Err(ReadError::NoPacket(begins));
+        }
+        let Some(len) = length(from, at)? else {
+            reader.trace.cut = true;
+            return Ok(());
+        };
+        if len > LONGEST {
+            return Err(ReadError::NoPacket(begins));
+        }
+        if !bytes(from, at, len, &mut packet)? {
+            reader.trace.cut = true;
+            return Ok(());
+        }
+        let read = Packet::decode(&packet[..]).map_err(|_| ReadError::NoPacket(begins))?;
+        match read.seal {
+            Some(seal) if !sealed && seal.len() <= LONGEST => {
+                let whole = bytes(from, at, seal.len(), &mut packet)?;
+                if !whole || !seal.holds(&packet) {
+                    reader.trace.cut = true;
+                    return Ok(());
+                }
+                packets(reader, &mut &packet[..], &mut begins.clone(), true)?;
+            }
+            Some(_) => return Err(ReadError::NoPacket(begins)),
+            None => reader.packet(read),
+        }
+    }
+}
+
+/// Reads that many bytes. False if there are fewer.
+fn bytes(
+    from: &mut impl BufRead,
+    at: &mut u64,
+    len: u64,
+    to: &mut Vec<u8>,
+) -> Result<bool, ReadError> {
+    to.clear();
+    from.by_ref().take(len).read_to_end(to)?;
+    *at += to.len() as u64;
+    Ok(to.len() as u64 == len)
 }
 
 fn byte(from: &mut impl BufRead, at: &mut u64) -> Result<Option<u8>, ReadError> {
@@ -358,6 +396,7 @@ impl Reader {
             Some("send") => {
                 journey.sent = Some((track, at));
                 journey.message = message(id, at, &event.annotations);
+                journey.message.payload = event.payload;
             }
             Some("take") => journey.taken = Some((track, at)),
             _ => journey.received = Some((track, at)),

@@ -17,6 +17,34 @@ pub struct Packet {
     pub event: Option<Event>,
     #[prost(message, optional, tag = "60")]
     pub track: Option<TrackDescriptor>,
+    /// Not Perfetto's: its readers skip it.
+    #[prost(message, optional, tag = "20021")]
+    pub seal: Option<Seal>,
+}
+
+/// What is said of the packets that follow.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct Seal {
+    /// How many bytes they have.
+    #[prost(uint32, tag = "1")]
+    pub bytes: u32,
+    /// CRC-32 (ISO-HDLC) of them.
+    #[prost(fixed32, tag = "2")]
+    pub sum: u32,
+}
+
+impl Seal {
+    pub fn of(packets: &[u8]) -> Seal {
+        Seal { bytes: packets.len() as u32, sum: crc32fast::hash(packets) }
+    }
+
+    pub fn len(self) -> u64 {
+        self.bytes.into()
+    }
+
+    pub fn holds(self, packets: &[u8]) -> bool {
+        self == Seal::of(packets)
+    }
 }
 
 /// `TrackEvent`.
@@ -38,6 +66,9 @@ pub struct Event {
     pub flows: Vec<u64>,
     #[prost(fixed64, repeated, packed = "false", tag = "48")]
     pub ending_flows: Vec<u64>,
+    /// Not Perfetto's, in its range for extensions.
+    #[prost(bytes = "vec", optional, tag = "9921")]
+    pub payload: Option<Vec<u8>>,
 }
 
 /// `TrackEvent.Type`.

@@ -6,7 +6,7 @@ use prost::Message as _;
 
 use crate::schema::{
     Annotation, BEGIN, COUNTER, CounterDescriptor, END, Event, INSTANT, PACKET, Packet,
-    ProcessDescriptor, ThreadDescriptor, TrackDescriptor,
+    ProcessDescriptor, Seal, ThreadDescriptor, TrackDescriptor,
 };
 use crate::{Category, Message, Row};
 
@@ -165,8 +165,10 @@ impl<W: Write> Writer<W> {
             number("priority", message.priority.into()),
             number("tag", message.tag.into()),
         ];
-        let (kind, flows) = (Some(INSTANT), vec![message.id]);
-        self.event(at, Event { kind, annotations, flows, ..named(row, Category::Message, "send") })
+        let (kind, flows, payload) = (Some(INSTANT), vec![message.id], message.payload.clone());
+        let event =
+            Event { kind, annotations, flows, payload, ..named(row, Category::Message, "send") };
+        self.event(at, event)
     }
 
     /// A message is taken off its ring and waits at its receiver.
@@ -221,6 +223,45 @@ impl<W: Write> Writer<W> {
     }
 }
 
+/// Writes what is flushed as one sealed part, so that a reader finds out what is not as it was
+/// written.
+pub struct Sealed<W: Write> {
+    out: W,
+    pending: Vec<u8>,
+}
+
+impl<W: Write> Sealed<W> {
+    /// Bytes of a part at most, and of a packet: a longer part is flushed.
+    const MOST: usize = 256 << 10;
+
+    /// What is sealed goes to `out`.
+    pub fn new(out: W) -> Sealed<W> {
+        Sealed { out, pending: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for Sealed<W> {
+    fn write(&mut self, packet: &[u8]) -> io::Result<usize> {
+        if self.pending.len() + packet.len() > Self::MOST {
+            self.flush()?;
+        }
+        self.pending.extend_from_slice(packet);
+        Ok(packet.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.pending.is_empty() {
+            let seal = Some(Seal::of(&self.pending));
+            let mut part = vec![PACKET];
+            let packet = Packet { seal, ..Packet::default() };
+            packet.encode_length_delimited(&mut part).map_err(io::Error::other)?;
+            part.append(&mut self.pending);
+            self.out.write_all(&part)?;
+        }
+        self.out.flush()
+    }
+}
+
 fn named(row: Row, category: Category, name: &str) -> Event {
     Event {
         track: Some(row.0),
@@ -236,4 +277,51 @@ fn annotation(name: &str, value: Value<'_>) -> Annotation {
         Value::Text(text) => (None, Some(text.into())),
     };
     Annotation { name: Some(name.into()), number, text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read;
+
+    fn recording() -> Vec<u8> {
+        let mut file = Vec::new();
+        let mut writer = Writer::new(Sealed::new(&mut file));
+        writer.group(1, 1, "group").unwrap();
+        writer.thread(Row(2), 1, 1, 2, "thread").unwrap();
+        for id in 1..=20 {
+            let payload = Some(vec![id as u8; id as usize]);
+            writer.sent(Row(2), id, &Message { id, payload, ..Message::default() }).unwrap();
+            writer.flush().unwrap();
+        }
+        file
+    }
+
+    #[test]
+    fn what_is_sealed_is_read_and_carries_its_payload() {
+        let trace = read(&recording()[..]).unwrap();
+        assert_eq!((trace.messages.len(), trace.cut), (20, false));
+        for (message, id) in trace.messages.iter().zip(1_u8..) {
+            assert_eq!(message.payload, Some(vec![id; id.into()]));
+        }
+    }
+
+    #[test]
+    fn a_bit_that_changes_ends_the_trace_before_its_part_and_a_cut_file_before_the_cut() {
+        let whole = recording();
+        for at in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[at] ^= 0x10;
+            // Where the bit is of a seal there may be no packet any more.
+            let Ok(trace) = read(&changed[..]) else { continue };
+            // A seal that is none any more changes nothing of what it was to guard.
+            assert!(trace.cut || trace.messages.len() == 20, "byte {at}");
+            let mut messages = trace.messages.iter().zip(1_u8..);
+            assert!(messages.all(|(message, id)| message.payload == Some(vec![id; id.into()])));
+        }
+        for len in 1..whole.len() {
+            let trace = read(&whole[..len]).unwrap();
+            assert!(trace.cut || trace.messages.len() < 20, "{len}");
+        }
+    }
 }

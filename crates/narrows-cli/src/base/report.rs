@@ -50,7 +50,11 @@ impl<R: Serialize> Report<R> {
     }
 }
 
-fn print(report: &impl Serialize) -> Result<(), Failure> {
+/// Prints a report that has more than [`Report`] as one JSON object.
+///
+/// # Errors
+/// [`Kind::Output`] if standard output refuses it.
+pub fn print(report: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_vec_pretty(report).map_err(|error| {
         Failure::new(Kind::Internal, format!("the report does not fit into JSON: {error}"))
     })?;

@@ -22,6 +22,7 @@ mod sessions;
 mod sra;
 mod susan;
 mod sweep;
+mod traces;
 mod tune;
 mod view;
 mod voip;

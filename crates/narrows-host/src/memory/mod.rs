@@ -1,6 +1,7 @@
 //! Regions on a host: sealed memory that its owner writes and a peer maps read-only.
 #![allow(unsafe_code)]
 
+pub(crate) mod books;
 pub(crate) mod caches;
 pub(crate) mod copy;
 pub(crate) mod fork;
@@ -18,6 +19,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io;
 use rustix::mm::ProtFlags;
 
+use crate::memory::books::{Books, Shown};
 use crate::memory::caches::Caches;
 use crate::memory::copy::{LONG, copy, copy_around, copy_in, copy_out};
 use crate::memory::mapping::Mapping;
@@ -51,7 +53,7 @@ pub(crate) fn fits(size: u32) -> io::Result<()> {
 }
 
 /// A region that this node owns: one per link, written by nobody else.
-pub struct Region(Arc<Mapping>, Caches);
+pub struct Region(Arc<Mapping>, Caches, Option<Arc<Shown>>);
 
 impl Region {
     /// Makes a region of this layout, formatted and sealed, and the descriptor to send to the peer.
@@ -75,7 +77,25 @@ impl Region {
         Ok(header)
     }
 
+    /// Makes a region that is all zero, sealed, and a descriptor of it. Its pages are made as they
+    /// are used.
+    pub(crate) fn zeroed(size: u32) -> io::Result<(Region, OwnedFd)> {
+        Region::made(size, |_| Some(()))
+    }
+
     fn sealed(
+        size: u32,
+        format: impl FnOnce(&Region) -> Option<()>,
+    ) -> io::Result<(Region, OwnedFd)> {
+        Region::made(size, |region| {
+            format(region)?;
+            // What every message needs; the rest is made when there is time, or as it is used.
+            region.fill(0, false);
+            Some(())
+        })
+    }
+
+    fn made(
         size: u32,
         format: impl FnOnce(&Region) -> Option<()>,
     ) -> io::Result<(Region, OwnedFd)> {
@@ -84,10 +104,8 @@ impl Region {
             rustix::fs::memfd_create("narrows", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         rustix::fs::ftruncate(&memory, u64::from(size))?;
         let writable = ProtFlags::READ | ProtFlags::WRITE;
-        let region = Region(Mapping::new(memory.as_fd(), size, writable)?, Caches::new());
+        let region = Region(Mapping::new(memory.as_fd(), size, writable)?, Caches::new(), None);
         format(&region).ok_or(io::Errno::INVAL)?;
-        // What every message needs; the rest is made when there is time, or as it is used.
-        region.fill(0, false);
         // After the one writable mapping and before anybody else has the descriptor.
         rustix::fs::fcntl_add_seals(&memory, seals())?;
         Ok((region, memory))
@@ -119,7 +137,30 @@ impl Region {
 
     /// The same region once more.
     pub(crate) fn share(&self) -> Region {
-        Region(Arc::clone(&self.0), Caches::new())
+        Region(Arc::clone(&self.0), Caches::new(), self.2.clone())
+    }
+
+    /// A page of words at its beginning.
+    pub(crate) fn page(&self, words: u32) -> io::Result<OwnWords> {
+        self.words(0, words).map_err(|_| io::Errno::INVAL)
+    }
+
+    /// Has others read this region, and the books of its blocks, while the node has it.
+    pub(crate) fn show(&mut self, shown: Shown) {
+        self.2 = Some(Arc::new(shown));
+    }
+
+    /// What others read of this region.
+    pub(crate) fn shown(&self) -> Option<&Shown> {
+        self.2.as_deref()
+    }
+
+    /// Books of its blocks, all zero: where others can read them, if they may and there is room.
+    pub(crate) fn books(&self, len: usize) -> Option<Books> {
+        match &self.2 {
+            Some(shown) => Books::shown(shown, len),
+            None => Books::private(len),
+        }
     }
 
     /// As [`OwnMemory::write`], of what is long.

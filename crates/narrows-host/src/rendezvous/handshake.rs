@@ -18,6 +18,7 @@ use crate::carrier::{self, Carried, Parts, Stream};
 use crate::closing::{self, Foreign};
 use crate::memory::{LINE, PeerRegion, Region, Unfit};
 use crate::rendezvous::packet::{self, Farewell, Hello, Received, Refusal};
+use crate::status::page::LinkState;
 use crate::system::peer_user;
 
 /// Connections that have not given a name.
@@ -27,6 +28,17 @@ const STRANGERS: usize = 16;
 /// which may come again.
 fn again(_: Errno) -> Refusal {
     Refusal::Again
+}
+
+/// The state of a link that ended for this reason.
+fn state_of(reason: Lost) -> LinkState {
+    match reason {
+        Lost::Closed => LinkState::Closed,
+        Lost::Died => LinkState::Died,
+        Lost::Full => LinkState::Full,
+        Lost::Corrupt(_) => LinkState::Corrupt,
+        _ => LinkState::Ended,
+    }
 }
 
 impl Rendezvous {
@@ -107,6 +119,7 @@ impl Rendezvous {
                     peer.look_asleep();
                 }
                 self.remove(key, None);
+                self.status.ended(key, state_of(reason));
                 self.news.push_back(News::Lost(key, reason));
             }
             (Stage::Stranger(_), Received::Hello(hello, memory, bell)) => {
@@ -340,6 +353,7 @@ impl Rendezvous {
             }
         }
         let (name, incarnation) = (hello.name, hello.incarnation);
+        self.status.up(key, (name, incarnation), &own, hello.framed);
         let linked = Linked { key, name, incarnation, own, peer, bell };
         self.news.push_back(News::Connected(Box::new(linked)));
     }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use narrows::link::Name;
 use narrows::memory::Layout;
-use narrows::platform::{HuntError, Lost};
+use narrows::platform::{FlowNote, HuntError, Lost};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
@@ -36,6 +36,8 @@ use crate::rendezvous::directory::{Bound, Directory, Life};
 pub(crate) use crate::rendezvous::packet::Farewell;
 use crate::rendezvous::packet::Hello;
 use crate::rendezvous::ticker::Ticker;
+use crate::status::Status;
+use crate::status::page::LinkState;
 use hunts::Hunt;
 
 /// How long one has to say it.
@@ -171,6 +173,7 @@ pub(crate) struct Rendezvous {
     maker: Maker,
     directory: Directory,
     bound: Bound,
+    status: Status,
     sets: Arc<Sets>,
     ticker: Ticker,
     /// Descriptors ran out while somebody wanted in: the listener is left alone for a tick.
@@ -198,8 +201,8 @@ fn hunt_error(error: Errno) -> HuntError {
 impl Rendezvous {
     pub(crate) fn new(
         me: Identity,
-        directory: Directory,
-        bound: Bound,
+        (directory, bound): (Directory, Bound),
+        status: Status,
         sets: Arc<Sets>,
         ticker: Ticker,
     ) -> Rendezvous {
@@ -209,6 +212,7 @@ impl Rendezvous {
             kept: Instant::now(),
             directory,
             bound,
+            status,
             sets,
             ticker,
             deaf: false,
@@ -305,6 +309,7 @@ impl Rendezvous {
             _ => None,
         };
         if let Some(name) = linked {
+            self.status.ended(key, LinkState::Ended);
             self.remove(key, Some(why));
             if name == self.me.name
                 && let Some(other) = self.link_of(&name)
@@ -314,6 +319,13 @@ impl Rendezvous {
             }
         }
         self.news.retain(|n| !matches!(n, News::Lost(of, _) if *of == key));
+    }
+
+    /// Notes what has become of a flow of the node's.
+    pub(crate) fn flow(&mut self, place: u16, note: Option<&FlowNote>) {
+        if !self.is_copy() {
+            self.status.flow(place, note);
+        }
     }
 
     /// Ticks seldom while there is nothing to wait for.
@@ -354,7 +366,8 @@ impl Rendezvous {
         // the first key there is: so it is not enough that this node's own rings differ.
         let start = (self.me.incarnation as u32).wrapping_add(key.wrapping_mul(17));
         let layout = layout.starting_at(start);
-        let (own, memory) = Region::new(&layout)?;
+        let (mut own, memory) = Region::new(&layout)?;
+        self.status.show(&mut own, &memory);
         let bell = Bell::new()?;
         listen_to(&self.sets.bells, bell.as_fd(), u64::from(key), true)?;
         Ok((own, memory, bell))
@@ -413,6 +426,7 @@ impl Rendezvous {
         let Some((directory, bound)) = restored else { return };
         let _ = epoll::delete(&self.sets.rendezvous, &self.bound.listener);
         (self.directory, self.bound) = (directory, bound);
+        self.directory.tell_where(&self.me.name, &self.status.whereabouts());
         // Listened to from the next tick on.
         self.deaf = true;
     }

@@ -12,6 +12,9 @@ use super::directory::{Directory, Lock, sweep_some};
 
 /// What the names of all notes begin with; no node's does.
 pub(crate) const NOTE: &str = ".@";
+/// What the names of notes that say where a node's status page is begin with, behind [`NOTE`]; the
+/// node's name follows.
+const STATUS: &str = "status@";
 /// Bytes of the longest text.
 pub(crate) const LONGEST: usize = 4000;
 
@@ -47,9 +50,37 @@ impl Directory {
         if !mine || !link {
             return None;
         }
-        let text = rustix::fs::readlinkat(self.file(), file, Vec::new()).ok()?;
-        let (node, rest) = text.to_str().ok()?.split_once('/')?;
+        let text = self.text_of(file)?;
+        let (node, rest) = text.split_once('/')?;
         Some((node.parse().ok()?, rest.to_owned()))
+    }
+
+    /// Notes where a node's status page is. Without the note the page is not found, and all else is
+    /// as with it.
+    pub(crate) fn tell_where(&self, node: &Name, whereabouts: &str) {
+        let file = format!("{NOTE}{STATUS}{node}");
+        // What is there is of an earlier life, or was this node's.
+        self.remove_note(&file);
+        let _ = self.note(&file, &format!("{node}/{whereabouts}"));
+    }
+
+    /// Removes the note that says where a node's status page is.
+    pub(crate) fn tell_no_more(&self, node: &Name) {
+        self.remove_note(&format!("{NOTE}{STATUS}{node}"));
+    }
+
+    /// Where a node's status page is: its process, and the descriptor there.
+    pub(crate) fn whereabouts(&self, node: &Name) -> Option<(u32, u32)> {
+        let text = self.text_of(&format!("{NOTE}{STATUS}{node}"))?;
+        let (_, rest) = text.split_once('/')?;
+        let (process, descriptor) = rest.split_once('/')?;
+        Some((process.parse().ok()?, descriptor.parse().ok()?))
+    }
+
+    /// The text of a note, whoever made it.
+    fn text_of(&self, file: &str) -> Option<String> {
+        let text = rustix::fs::readlinkat(self.file(), file, Vec::new()).ok()?;
+        text.into_string().ok()
     }
 
     /// Whether a node is there, as far as can be told.

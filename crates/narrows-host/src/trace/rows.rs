@@ -207,6 +207,7 @@ impl Rows {
             target: passage.target.into(),
             priority: passage.priority,
             tag: passage.tag,
+            payload: None,
         };
         writer.sent(self.row(), at, &message)
     }

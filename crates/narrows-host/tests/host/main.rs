@@ -23,6 +23,7 @@ mod linx_names;
 mod loopback;
 mod mqx;
 mod names;
+mod observe;
 mod peer;
 mod readme;
 mod secrecy;

@@ -36,7 +36,8 @@ use engine::Jobs;
 use narrows::endpoint::{Limits, Node, NodeError};
 use narrows::link::Name;
 use narrows::platform::{
-    EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
+    EngineError, Event, FlowNote, FlowStage, HuntError, Instant, NoStorage, Platform, Wait, Watch,
+    Woken,
 };
 use narrows::span::{Edge, Note, Span};
 use ports::Ports;
@@ -276,11 +277,16 @@ impl Platform for Cpu {
     type Peer = PeerRegion;
     type Bell = Bell;
     type Slice<T> = Box<[T]>;
+    type Books = Box<[u16]>;
     const LINE: u32 = 64;
     const RECEIPTS: bool = true;
 
     fn storage<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         Ok((0..len).map(make).collect())
+    }
+
+    fn books(&self, _own: &Region, len: usize) -> Result<Box<[u16]>, NoStorage> {
+        self.storage(len, |_| 0)
     }
 
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
@@ -333,6 +339,12 @@ impl Platform for Cpu {
 
     fn note(&self, note: &Note) {
         self.trace_note(note);
+    }
+
+    fn flow(&self, place: u16, flow: Option<&FlowNote>) {
+        if let Some(FlowNote { strategy, stage: FlowStage::Running, .. }) = flow {
+            self.trace_agreed(place, strategy);
+        }
     }
 
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {

@@ -2,8 +2,10 @@
 
 use super::{Cpu, Machine};
 use crate::events::state::State;
+use crate::time::Time;
 use crate::trace::{Doing, Signal, Trace, Tracer};
 use narrows::span::{Edge, Note, Span};
+use narrows::strategy::Strategy;
 
 impl Machine {
     /// Has all that happens traced.
@@ -38,6 +40,14 @@ impl Cpu {
         }
     }
 
+    /// A flow of this process's node travels by a strategy from now on.
+    pub(super) fn trace_agreed(&self, flow: u16, strategy: &Strategy) {
+        if self.machine().traced.get() {
+            let name = strategy.to_string();
+            self.traced(|state, process| state.trace_decision(process, flow, &name));
+        }
+    }
+
     #[inline]
     pub(super) fn trace_note(&self, note: &Note) {
         if self.machine().traced.get() {
@@ -64,10 +74,11 @@ impl Cpu {
         }
     }
 
-    /// Says that this process has a signal, by its number in the simulation, for a trace.
-    pub fn signal_received(&self, id: u64) {
+    /// Says that this process has had a signal since a moment, by its number in the simulation, for
+    /// a trace: it takes no time.
+    pub fn signal_received(&self, id: u64, at: Time) {
         if self.machine().traced.get() {
-            self.traced(|state, process| state.trace_signal_received(process, id));
+            self.traced(|state, process| state.trace_signal_received(process, id, at));
         }
     }
 

@@ -209,11 +209,11 @@ impl State {
 
     /// A wait is over: its timer is void.
     pub fn end_wait(&mut self, process: usize) {
+        self.trace_waited(process);
         let one = &mut self.processes[process];
         one.sleep += 1;
         one.timer = Time::NEVER;
         one.vain = None;
-        self.trace_waited(process);
     }
 
     /// Gives a core to the process that should have it.

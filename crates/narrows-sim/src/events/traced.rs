@@ -91,7 +91,11 @@ impl State {
                 Some(INTERRUPT..) if !states.woken => state::INTERRUPTED,
                 Some(INTERRUPT..) => state::WAKING,
                 None if states.woken => state::WAKING,
-                _ => state::READY,
+                _ => {
+                    // From then on it is others that it waits for.
+                    states.woken = false;
+                    state::READY
+                }
             },
             Progress::Running => {
                 states.woken = false;
@@ -132,9 +136,14 @@ impl State {
     /// A wait is over.
     #[inline]
     pub(super) fn trace_waited(&mut self, process: usize) {
+        let in_vain = self.processes[process].timer <= self.now;
         if let Some(trace) = &mut self.trace {
             let states = trace.states(process);
-            (states.waits, states.bell, states.doing) = (None, None, Doing::Work);
+            // Who has looked long enough goes on to sleep for the same.
+            if !(in_vain && matches!(states.doing, Doing::Wait(_))) {
+                states.waits = None;
+            }
+            (states.bell, states.doing) = (None, Doing::Work);
             self.retrace_one(process);
         }
     }
@@ -255,19 +264,24 @@ impl State {
         }
     }
 
+    /// A flow of a process's node travels by a strategy from now on.
+    pub(crate) fn trace_decision(&mut self, process: usize, flow: u16, strategy: &str) {
+        if let Some(trace) = &mut self.trace {
+            trace.decided(process, flow, strategy, self.now);
+        }
+    }
+
     /// An application has sent a signal.
     pub(crate) fn trace_signal(&mut self, process: usize, signal: &Signal<'_>) {
-        let now = self.now;
         if let Some(trace) = &mut self.trace {
-            trace.signal_sent(process, signal, now);
+            trace.signal_sent(process, signal);
         }
     }
 
     /// An application has a signal.
-    pub(crate) fn trace_signal_received(&mut self, process: usize, id: u64) {
-        let now = self.now;
+    pub(crate) fn trace_signal_received(&mut self, process: usize, id: u64, at: Time) {
         if let Some(trace) = &mut self.trace {
-            trace.signal_received(process, id, now);
+            trace.signal_received(process, id, at);
         }
     }
 

@@ -4,7 +4,7 @@ use super::tracer::Tracer;
 use crate::time::Time;
 use narrows::span::{Carried, For};
 use narrows::span::{Note, Passage};
-use narrows_trace::{Message, Row, state};
+use narrows_trace::{Category, Message, Row, Value, state};
 use std::collections::HashMap;
 
 /// Messages on their way.
@@ -21,8 +21,8 @@ pub(super) struct Messages {
 pub struct Signal<'a> {
     /// Tells it from all others of the simulation.
     pub id: u64,
-    /// When it was begun to be sent.
-    pub began: Time,
+    /// When it was begun to be sent, and when it had been.
+    pub times: (Time, Time),
     /// Its number among those that its sender has sent.
     pub number: u32,
     /// Bytes of payload.
@@ -93,6 +93,7 @@ impl Tracer {
             target: passage.target.into(),
             priority: passage.priority,
             tag: passage.tag,
+            payload: None,
         };
         self.file.write(at, |out| out.sent(row, at, &message));
     }
@@ -118,12 +119,20 @@ impl Tracer {
         file.write(at, |out| out.count(row, at, count));
     }
 
-    /// An application says that it has sent a signal.
-    pub fn signal_sent(&mut self, process: usize, signal: &Signal<'_>, now: Time) {
+    /// A flow travels by a strategy from now on.
+    pub fn decided(&mut self, process: usize, flow: u16, strategy: &str, now: Time) {
         let (row, at) = (self.row(process), self.at(now));
+        let values = [("flow", Value::Number(flow.into())), ("strategy", Value::Text(strategy))];
+        self.file.write(at, |out| out.instant(row, at, Category::Decision, "strategy", &values));
+    }
+
+    /// An application says that it has sent a signal.
+    pub fn signal_sent(&mut self, process: usize, signal: &Signal<'_>) {
+        let (began, sent) = signal.times;
+        let (row, at) = (self.row(process), self.at(sent));
         let message = Message {
             id: self.signal_id(signal.id),
-            began: self.at(signal.began),
+            began: self.at(began),
             number: signal.number,
             bytes: signal.bytes,
             kind: "signal".to_owned(),
@@ -134,8 +143,8 @@ impl Tracer {
     }
 
     /// An application says that it has a signal.
-    pub fn signal_received(&mut self, process: usize, id: u64, now: Time) {
-        let at = self.at(now);
+    pub fn signal_received(&mut self, process: usize, id: u64, at: Time) {
+        let at = self.at(at);
         let id = self.signal_id(id);
         self.receives(process, id, at);
     }

@@ -2,6 +2,7 @@
 //! `cargo test -p narrows-sim --test chips faults::` runs one theme.
 
 mod calls;
+mod causes;
 mod cluster_links;
 mod clusters;
 mod common;
@@ -18,4 +19,5 @@ mod rtos;
 mod scheduling;
 mod stamps;
 mod stuck;
+mod traces;
 mod upkeep;

@@ -353,10 +353,11 @@ impl<P: Platform> Node<P> {
 
     /// Frees a flow's place in the table.
     pub(super) fn forget_flow(&mut self, index: u16) {
-        self.set_phase(index, Phase::Running);
+        self.enter_phase(index, Phase::Running);
         if let Some(place) = self.flows.get_mut(usize::from(index)) {
             *place = None;
         }
+        self.note_flow(index);
     }
 
     pub(super) fn flow_at(&self, index: u16) -> Option<&Flow> {

@@ -9,7 +9,7 @@ use super::{FlowError, FlowId, Node};
 use crate::link::{LinkId, Target};
 use crate::memory::Corrupt;
 use crate::notify;
-use crate::platform::{Instant, Platform};
+use crate::platform::{FlowEnd, FlowNote, FlowStage, Instant, Platform};
 use crate::strategy::{Notification, Strategy};
 
 impl Flow {
@@ -188,14 +188,39 @@ impl<P: Platform> Node<P> {
             return Ok(());
         };
         let phase = flow.answered(control)?;
-        if control == Control::Agreed(true) && self.platform.tracing() {
-            self.platform.agreed(index, &flow.strategy);
-        }
         self.set_phase(index, phase);
         Ok(())
     }
 
+    /// Puts a flow in another phase, and has the platform note it.
     pub(super) fn set_phase(&mut self, index: u16, phase: Phase) {
+        self.enter_phase(index, phase);
+        self.note_flow(index);
+    }
+
+    /// Has the platform note what is at a place of the table.
+    pub(super) fn note_flow(&self, index: u16) {
+        let note = self.flow_at(index).and_then(|flow| {
+            let stage = match flow.phase {
+                Phase::Unusable(_) | Phase::Closing => return None,
+                Phase::Gone(_) => FlowStage::Gone,
+                Phase::Running | Phase::Refused => FlowStage::Running,
+                _ if flow.agreed => FlowStage::Switching,
+                _ => FlowStage::Opening,
+            };
+            let to = match flow.target {
+                Target::Port(port) => Some(FlowEnd::Port(port)),
+                Target::Named(name) => Some(FlowEnd::Function(name)),
+                Target::Function(_) | Target::Nowhere => None,
+            };
+            let link = self.links.get(flow.link)?.key;
+            Some(FlowNote { link, to, strategy: flow.strategy, stage })
+        });
+        self.platform.flow(index, note.as_ref());
+    }
+
+    /// Puts a flow in another phase.
+    pub(super) fn enter_phase(&mut self, index: u16, phase: Phase) {
         let Some(Some(flow)) = self.flows.get_mut(usize::from(index)) else { return };
         let before = core::mem::replace(&mut flow.phase, phase);
         self.pending = self.pending - u16::from(before.pending()) + u16::from(phase.pending());

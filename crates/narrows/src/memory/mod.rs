@@ -6,21 +6,25 @@
 mod channel;
 mod descriptor;
 mod layout;
+mod page;
 mod pool;
 mod quick;
 mod returns;
 mod ring;
 mod shared;
+mod sight;
 
 pub(crate) use channel::Bits;
 pub use channel::{Arrival, Inlet, Outlet, WORD};
 pub use descriptor::{Ack, Block, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};
 pub use layout::{Class, Layout, LayoutError, MAX_CHANNELS, MAX_CLASSES, Ring};
-pub use pool::{Pool, PoolError};
+pub use page::{page_room, page_version, read_page, write_page};
+pub use pool::{Pool, PoolError, Stock};
 pub use quick::{More, Plain, SHORT, copied_to};
 pub use returns::{Reclaimer, Returner};
 pub use ring::{Consumer, Next, Producer};
 pub use shared::{Placed, SetUpError, Shared, Taken};
+pub use sight::{Counts, End, Glimpse, Sight};
 
 /// A check that a peer's words failed. The link ends; nothing else is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! The books of a pool: which block is free, held by the application, or lent to the peer.
 //!
-//! They are in the owner's private memory, so nothing a peer does can damage them, and its death
-//! gives back what it had been lent. Taking and returning a block is constant-time.
+//! They are in memory that the owner alone writes, so nothing a peer does can damage them, and its
+//! death gives back what it had been lent. Taking and returning a block is constant-time. Where a
+//! platform lets others read them, [`Stock`] is what they say.
 
 use core::ops::DerefMut;
 
@@ -11,6 +12,27 @@ use crate::strategy::Placement;
 const NIL: u16 = 0xffff;
 const HELD: u16 = 0xfffe;
 const LENT: u16 = 0xfffd;
+
+/// What books say of their blocks. They may have changed while they were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stock {
+    /// Blocks that the peer has, as far as its owner has taken back what came back.
+    pub lent: u32,
+    /// Blocks that the application has.
+    pub held: u32,
+    /// The low half of the number of blocks that the owner has taken back.
+    pub back: u16,
+}
+
+impl Stock {
+    /// Reads a copy of books.
+    #[must_use]
+    pub fn read(books: &[u16]) -> Stock {
+        let Some((back, blocks)) = books.split_last() else { return Stock::default() };
+        let marked = |mark| blocks.iter().filter(|entry| **entry == mark).count() as u32;
+        Stock { lent: marked(LENT), held: marked(HELD), back: *back }
+    }
+}
 
 /// Why there is no block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +107,7 @@ pub struct Pool<B> {
 }
 
 impl<B: DerefMut<Target = [u16]>> Pool<B> {
-    /// Books that say every block is free. `books` has [`Layout::blocks`] entries.
+    /// Books that say every block is free. `books` has [`Layout::books`] entries.
     pub fn new(layout: Layout, mut books: B) -> Pool<B> {
         let mut lists = [List::NONE; MAX_CLASSES];
         let mut base = 0;
@@ -302,6 +324,10 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
             }
             self.lent -= freed;
             done += freed;
+        }
+        // For who reads the books alone: what the peer has returned beyond this is not lent.
+        if let Some(back) = self.books.last_mut() {
+            *back = back.wrapping_add(count as u16);
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ pub struct Shared<P: Platform> {
     pub tx: Producer<P::Own, P::Peer>,
     /// The ring that this node receives from.
     pub rx: Consumer<P::Own, P::Peer>,
-    pub(super) pool: Pool<P::Slice<u16>>,
+    pub(super) pool: Pool<P::Books>,
     pub(super) returner: Returner<P::Own>,
     reclaimer: Reclaimer<P::Peer>,
     taken: <P::Peer as Memory>::Words,
@@ -95,8 +95,7 @@ impl<P: Platform> Shared<P> {
         let mine = Layout::read(&own, P::LINE).map_err(|_| SetUpError::Own)?;
         let theirs = Layout::read(&peer, P::LINE).map_err(SetUpError::Peer)?;
         let range = |_: OutOfRange| SetUpError::Own;
-        let books =
-            platform.storage(mine.blocks() as usize, |_| 0).map_err(|_| SetUpError::Storage)?;
+        let books = platform.books(&own, mine.books()).map_err(|_| SetUpError::Storage)?;
         let channels = Channels::new(platform, (&mine, &own), (&theirs, &peer));
         Ok(Shared {
             channels: channels.map_err(|_| SetUpError::Storage)?,
@@ -162,7 +161,7 @@ impl<P: Platform> Shared<P> {
     }
 
     /// The books of the own pool.
-    pub fn pool(&self) -> &Pool<P::Slice<u16>> {
+    pub fn pool(&self) -> &Pool<P::Books> {
         &self.pool
     }
     /// The layout of the peer's region.

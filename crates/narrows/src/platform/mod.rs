@@ -224,6 +224,41 @@ pub struct NoStorage;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineError;
 
+/// A flow that a node has opened, as [`Platform::flow`] is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowNote {
+    /// The [`Connected::key`] of the link that it goes over.
+    pub link: u32,
+    /// Where it goes; none if that was said when it was opened.
+    pub to: Option<FlowEnd>,
+    /// How, or how it was to go where nothing is agreed yet.
+    pub strategy: Strategy,
+    /// Where it is.
+    pub stage: FlowStage,
+}
+
+/// Where a flow goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowEnd {
+    /// To a port of the peer's.
+    Port(u16),
+    /// To a function of the peer's.
+    Function(Name),
+}
+
+/// Where a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowStage {
+    /// The two sides have not agreed on a strategy yet.
+    Opening,
+    /// It can be used.
+    Running,
+    /// It is changing its strategy.
+    Switching,
+    /// Its link has ended.
+    Gone,
+}
+
 /// A core, its memory and its way to other cores.
 pub trait Platform: Sized {
     /// A region of this node's own.
@@ -234,6 +269,8 @@ pub trait Platform: Sized {
     type Bell;
     /// Storage for the stack's tables, given back when dropped.
     type Slice<T>: DerefMut<Target = [T]>;
+    /// Storage for the books of a pool, given back when dropped: most often a `Slice<u16>`.
+    type Books: DerefMut<Target = [u16]>;
 
     /// Bytes of a cache line, and so of a descriptor slot: a power of two from 32 to 128.
     const LINE: u32;
@@ -256,6 +293,14 @@ pub trait Platform: Sized {
         len: usize,
         make: impl FnMut(usize) -> T,
     ) -> Result<Self::Slice<T>, NoStorage>;
+
+    /// Storage for the books of the pool in a region of this node's, all zero. A platform whose
+    /// nodes can be looked at while they run keeps them where others may read them. Called as
+    /// [`Platform::storage`], when a link comes up.
+    ///
+    /// # Errors
+    /// No room is left.
+    fn books(&self, own: &Self::Own, len: usize) -> Result<Self::Books, NoStorage>;
 
     /// Waits until a word of `set` is as [`Watch`] says, something else wakes it, or the deadline:
     /// see [`Wait`]. The first of the set is the likeliest to change. Only [`Wait::Spin`] and
@@ -302,10 +347,11 @@ pub trait Platform: Sized {
         let _ = note;
     }
 
-    /// Notes that a flow of this node travels by a strategy from now on, when the peer has agreed to
-    /// it. As with [`Platform::note`].
-    fn agreed(&self, flow: u16, strategy: &Strategy) {
-        let _ = (flow, strategy);
+    /// Notes what has become of the flow at this place of the node's table; nothing if there is none
+    /// there any more. For platforms whose nodes can be looked at. Called when a flow is opened or
+    /// closed, when it changes its strategy, and when its link ends, never for a message.
+    fn flow(&self, place: u16, flow: Option<&FlowNote>) {
+        let _ = (place, flow);
     }
 
     /// Starts looking for a node by name; the link arrives as an [`Event::Connected`].

@@ -151,7 +151,7 @@ impl Acknowledgement {
 }
 
 /// Bytes of a strategy in a control message.
-pub(crate) const ENCODED: usize = 24;
+pub const ENCODED: usize = 24;
 
 impl Strategy {
     pub(crate) const DEFAULT: Strategy = Strategy {
@@ -164,7 +164,8 @@ impl Strategy {
     };
 
     /// The bytes that go to the peer: docs/WIRE.md, control messages.
-    pub(crate) fn encode(&self) -> [u8; ENCODED] {
+    #[must_use]
+    pub fn encode(&self) -> [u8; ENCODED] {
         let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
         let (notification, messages, time) = match self.notification {
             Notification::Interrupt => (0, 0, 0),
@@ -186,7 +187,8 @@ impl Strategy {
     }
 
     /// Reads [`Strategy::encode`]'s bytes; none if they are not a strategy.
-    pub(crate) fn decode(bytes: &[u8; ENCODED]) -> Option<Strategy> {
+    #[must_use]
+    pub fn decode(bytes: &[u8; ENCODED]) -> Option<Strategy> {
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let mut time = [0; 8];
         time.copy_from_slice(&bytes[16..24]);

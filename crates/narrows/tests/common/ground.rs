@@ -178,10 +178,15 @@ impl Platform for Ground {
     type Peer = Heap;
     type Bell = Bell;
     type Slice<T> = Box<[T]>;
+    type Books = Box<[u16]>;
     const LINE: u32 = LINE;
 
     fn storage<T>(&self, n: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         Ok((0..n).map(make).collect())
+    }
+
+    fn books(&self, _own: &Heap, len: usize) -> Result<Box<[u16]>, NoStorage> {
+        self.storage(len, |_| 0)
     }
 
     fn wait<'a, S>(&self, mut set: S, how: Wait, deadline: Option<Instant>) -> Woken

@@ -209,10 +209,15 @@ impl<const L: u32> Platform for Core<L> {
     type Peer = Heap;
     type Bell = Rc<Cell<u32>>;
     type Slice<T> = Box<[T]>;
+    type Books = Box<[u16]>;
     const LINE: u32 = L;
 
     fn storage<T>(&self, n: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         Ok((0..n).map(make).collect())
+    }
+
+    fn books(&self, _own: &Heap, len: usize) -> Result<Box<[u16]>, NoStorage> {
+        self.storage(len, |_| 0)
     }
     fn wait<'a, S>(&self, _: S, _: Wait, _: Option<Instant>) -> Woken
     where

@@ -153,6 +153,7 @@ impl Platform for Side {
     type Peer = <Ground as Platform>::Peer;
     type Bell = (<Ground as Platform>::Bell, Rc<Cell<u32>>);
     type Slice<T> = Box<[T]>;
+    type Books = Box<[u16]>;
     const LINE: u32 = LINE;
     const LOOKS: u32 = 16;
 
@@ -162,6 +163,10 @@ impl Platform for Side {
         }
         self.state.storages.set(self.state.storages.get() + 1);
         Ok((0..n).map(make).collect())
+    }
+
+    fn books(&self, _own: &Self::Own, len: usize) -> Result<Box<[u16]>, NoStorage> {
+        self.storage(len, |_| 0)
     }
 
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken

@@ -89,10 +89,15 @@ impl Platform for Core {
     type Peer = Region;
     type Bell = Arc<Door>;
     type Slice<T> = Box<[T]>;
+    type Books = Box<[u16]>;
     const LINE: u32 = 64;
 
     fn storage<T>(&self, n: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         Ok((0..n).map(make).collect())
+    }
+
+    fn books(&self, _own: &Region, len: usize) -> Result<Box<[u16]>, NoStorage> {
+        self.storage(len, |_| 0)
     }
 
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken

@@ -35,11 +35,16 @@ impl Platform for Bare {
     type Peer = PeerRegion;
     type Bell = Bell;
     type Slice<T> = Box<[T]>;
+    type Books = <Host as Platform>::Books;
 
     const LINE: u32 = Host::LINE;
 
     fn storage<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         self.0.storage(len, make)
+    }
+
+    fn books(&self, own: &Region, len: usize) -> Result<Self::Books, NoStorage> {
+        self.0.books(own, len)
     }
 
     #[inline]

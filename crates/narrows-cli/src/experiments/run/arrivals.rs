@@ -1,13 +1,18 @@
 //! When requests of a flow are due, and when they are there: periods, bursts, jitter, and messages
 //! that hold several.
 
-use crate::formats::workload::{Flow, Source};
+use crate::formats::workload::{Flow, Recorded, Source};
 use fastrand::Rng;
 use narrows::platform::Instant;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The requests of a flow that does not follow another, as far as time tells.
 pub(super) struct Arrivals {
+    /// Those that were recorded, the next of them, and when the recording begins.
+    recorded: Arc<[Recorded]>,
+    next: usize,
+    start: Instant,
     period: Option<Duration>,
     jitter: Duration,
     burst: u16,
@@ -28,7 +33,14 @@ impl Arrivals {
             Source::Own { period, jitter, burst, .. } => (*period, *jitter, *burst),
             Source::After(_) => (None, Duration::ZERO, 1),
         };
+        let recorded = match &flow.source {
+            Source::Own { recorded: Some(calls), .. } => Arc::clone(calls),
+            _ => Arc::default(),
+        };
         let mut made = Arrivals {
+            recorded,
+            next: 0,
+            start,
             period,
             jitter,
             burst,
@@ -54,6 +66,7 @@ impl Arrivals {
 
     /// Nothing happened for so long.
     pub fn shift(&mut self, by: Duration) {
+        self.start = self.start + by;
         self.due = self.due + by;
     }
 
@@ -62,8 +75,18 @@ impl Arrivals {
         together.saturating_sub(self.gathered).max(1)
     }
 
+    /// When the recorded request was due that comes after this many others.
+    fn recorded(&self, after: u16) -> Option<Instant> {
+        let last = self.recorded.len().checked_sub(1)?;
+        let place = self.next.saturating_add(usize::from(after)).min(last);
+        Some(self.start + self.recorded.get(place)?.at)
+    }
+
     /// When the next request can be taken: when all are there that its message is to hold.
     pub fn there(&self, together: u16) -> Instant {
+        if let Some(due) = self.recorded(self.missing(together) - 1) {
+            return due;
+        }
         match self.period {
             Some(_) if self.gathered > 0 => self.due,
             Some(period) => {
@@ -77,6 +100,10 @@ impl Arrivals {
     /// Takes a request: when it was due.
     pub fn take(&mut self, now: Instant, together: u16) -> Instant {
         self.gathered = if self.missing(together) == 1 { 0 } else { self.gathered + 1 };
+        if let Some(due) = self.recorded(0) {
+            self.next += 1;
+            return due;
+        }
         let Some(period) = self.period else {
             self.due = now;
             return now;

@@ -234,7 +234,7 @@ impl<'w> Lane<'w> {
         }
         self.due().filter(|due| fresh && *due <= now)?;
         let mut request = self.spare.pop().unwrap_or_default();
-        request.resize(self.requests.bytes(), 0);
+        request.resize(self.requests.bytes(self.made), 0);
         self.requests.write(self.made, &mut request);
         let due = self.arrivals.take(now, self.together());
         self.made += 1;

@@ -184,6 +184,7 @@ fn resolve(
                 period: raw.period.as_ref().map(|time| time.value),
                 count: raw.count.as_ref().map(|count| count.value),
                 depth: raw.depth.as_ref().map_or(1, |depth| depth.value),
+                recorded: None,
                 jitter: raw.jitter.as_ref().map_or(Duration::ZERO, |time| time.value),
                 burst: raw.burst.as_ref().map_or(1, |count| count.value as u16),
             }

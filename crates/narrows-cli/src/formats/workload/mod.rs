@@ -30,6 +30,7 @@ use crate::formats::wav;
 use narrows::strategy::Strategy;
 use narrows_sim::file::Text;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The largest request or response, in bytes.
@@ -133,9 +134,23 @@ pub enum Source {
         count: Option<u64>,
         /// Calls under way at once.
         depth: usize,
+        /// When each request is due and how long it and its response are, where that was recorded:
+        /// the period, the jitter and the lengths say the same in the mean.
+        recorded: Option<Arc<[Recorded]>>,
     },
     /// Each response of this flow (an index into [`Workload::flows`]) becomes a request here.
     After(usize),
+}
+
+/// A call as it was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// When it began, from the beginning of the recording.
+    pub at: Duration,
+    /// Bytes of the request.
+    pub request: usize,
+    /// Bytes of the response.
+    pub response: usize,
 }
 
 /// What the other core does.
@@ -155,6 +170,16 @@ pub enum Work {
     Foreign(Named),
 }
 
+impl Flow {
+    /// Its calls, if they were recorded.
+    pub fn recorded(&self) -> &[Recorded] {
+        match &self.source {
+            Source::Own { recorded: Some(calls), .. } => calls,
+            _ => &[],
+        }
+    }
+}
+
 impl Workload {
     /// The longest request and the longest response that a flow ever has, by its place.
     pub fn longest(&self, flow: usize) -> [usize; 2] {
@@ -165,7 +190,9 @@ impl Workload {
             _ => None,
         };
         let first = self.flows.get(flow).map_or([0; 2], |flow| [flow.request, flow.response]);
-        let later = self.changes.iter().filter_map(of);
+        let recorded = self.flows.get(flow).map_or(&[][..], Flow::recorded);
+        let recorded = recorded.iter().map(|call| [call.request, call.response]);
+        let later = self.changes.iter().filter_map(of).chain(recorded);
         later.fold(first, |[a, b], [c, d]| [a.max(c), b.max(d)])
     }
 

@@ -1,6 +1,6 @@
 //! The bytes of a flow's requests.
 
-use super::{Flow, Work};
+use super::{Flow, Recorded, Work};
 use crate::formats::functions::{ORDER_BYTES, Order};
 
 /// Makes the requests of a flow that does not follow another; allocates nothing.
@@ -8,16 +8,18 @@ pub struct Requests<'a> {
     work: Work,
     request: usize,
     response: usize,
+    recorded: &'a [Recorded],
     samples: Option<&'a [i16]>,
 }
 
 impl<'a> Requests<'a> {
     /// The requests of `flow`; `samples` are those of its input, if it has one.
-    pub fn new(flow: &Flow, samples: Option<&'a [i16]>) -> Requests<'a> {
+    pub fn new(flow: &'a Flow, samples: Option<&'a [i16]>) -> Requests<'a> {
         Requests {
             work: flow.work.clone(),
             request: flow.request,
             response: flow.response,
+            recorded: flow.recorded(),
             samples: samples.filter(|samples| !samples.is_empty()),
         }
     }
@@ -27,9 +29,13 @@ impl<'a> Requests<'a> {
         (self.request, self.response) = (request, response);
     }
 
-    /// Bytes of a request.
-    pub fn bytes(&self) -> usize {
-        self.request
+    /// Bytes of request number `call` (from 0).
+    pub fn bytes(&self, call: u64) -> usize {
+        self.recorded(call).map_or(self.request, |recorded| recorded.request)
+    }
+
+    fn recorded(&self, call: u64) -> Option<&Recorded> {
+        self.recorded.get(usize::try_from(call).ok()?)
     }
 
     /// How many requests one pass over the input takes; `None` without an input.
@@ -63,9 +69,10 @@ impl<'a> Requests<'a> {
             Work::Log => 0,
             _ => return,
         };
+        let response = self.recorded(call).map_or(self.response, |recorded| recorded.response);
         let order = Order {
             busy_ns,
-            response: u32::try_from(self.response).unwrap_or(u32::MAX),
+            response: u32::try_from(response).unwrap_or(u32::MAX),
             call: call as u32,
         };
         if let Some(room) = room.get_mut(..ORDER_BYTES) {

@@ -72,6 +72,7 @@ fn what_is_left_out_has_its_default() {
         burst: 1,
         count: None,
         depth: 1,
+        recorded: None,
     };
     assert_eq!(workload.flows[0].source, own);
 }

@@ -1,6 +1,7 @@
 //! The directory of a domain: one socket per node, made and removed under the directory's lock.
 
 mod lock;
+mod look;
 mod sweep;
 
 use std::os::fd::AsRawFd as _;
@@ -18,6 +19,8 @@ use crate::error::OpenError;
 use crate::rendezvous::packet;
 use crate::system::stand_in;
 pub(crate) use lock::Lock;
+pub use look::Pulse;
+pub(crate) use look::domains;
 pub(crate) use sweep::sweep_some;
 
 /// How long the lock is waited for when a node opens.

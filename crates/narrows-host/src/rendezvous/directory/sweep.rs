@@ -89,6 +89,7 @@ impl Directory {
     pub(crate) fn leave(&self, name: &Name, bound: &Bound) {
         let file = rustix::fs::statat(&self.directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
         if file.is_ok_and(|stat| identity(&stat) == bound.file) {
+            self.tell_no_more(name);
             let _ = rustix::fs::unlinkat(&self.directory, name.as_str(), AtFlags::empty());
         }
         // One that somebody prepared, for several users say, stays as it is.

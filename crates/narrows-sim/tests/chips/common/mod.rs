@@ -2,6 +2,7 @@
 
 pub mod dice;
 pub mod rig;
+pub mod written;
 
 /// What the files of the endpoint's tests use, by the names that it has over the heap.
 pub use crate::endpoint::{ground, world};

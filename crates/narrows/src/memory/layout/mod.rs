@@ -278,6 +278,11 @@ impl Layout {
     pub fn blocks(&self) -> u32 {
         self.classes().iter().map(|c| c.count).sum()
     }
+    /// Entries of the books over these blocks: one for each, and one for how many came back.
+    #[must_use]
+    pub fn books(&self) -> usize {
+        self.blocks() as usize + 1
+    }
     /// The longest message that a block of this placement holds.
     #[must_use]
     pub fn longest(&self, placement: Placement) -> u32 {

@@ -107,7 +107,7 @@ fn layout() -> Layout {
 proptest! {
     #[test]
     fn the_books_agree_with_a_simple_model(steps in prop::collection::vec(steps(), 0..200)) {
-        let mut pool = Pool::new(layout(), vec![0; layout().blocks() as usize]);
+        let mut pool = Pool::new(layout(), vec![0; layout().books()]);
         let mut model = Model::new(&layout());
         for step in steps {
             match step {
@@ -148,7 +148,7 @@ proptest! {
 #[test]
 fn internal_blocks_come_back_last_in_first_out_and_others_in_turn() {
     for (placement, size, next) in [(Placement::Internal, 16, 1), (Placement::External, 8, 2)] {
-        let mut pool = Pool::new(layout(), vec![0; layout().blocks() as usize]);
+        let mut pool = Pool::new(layout(), vec![0; layout().books()]);
         let first = pool.take(placement, size).expect("free");
         let second = pool.take(placement, size).expect("free");
         assert_eq!((first.index(), second.index()), (0, 1));
@@ -161,7 +161,7 @@ fn internal_blocks_come_back_last_in_first_out_and_others_in_turn() {
 #[test]
 fn it_is_known_where_the_next_blocks_come() {
     for placement in [Placement::Internal, Placement::External] {
-        let mut pool = Pool::new(layout(), vec![0; layout().blocks() as usize]);
+        let mut pool = Pool::new(layout(), vec![0; layout().books()]);
         let taken = [(); 3].map(|()| pool.take_to_lend(placement, 8).expect("free").0);
         for block in [taken[1], taken[0]] {
             pool.reclaim(block).expect("lent");
@@ -181,7 +181,7 @@ fn a_block_of_the_first_class_is_taken_only_where_it_will_do() {
         Placement::Internal => Placement::External,
         _ => Placement::Internal,
     };
-    let mut pool = Pool::new(layout(), vec![0; layout().blocks() as usize]);
+    let mut pool = Pool::new(layout(), vec![0; layout().books()]);
     assert_eq!(pool.take_first(other, first.size), None, "it is in the other memory");
     assert_eq!(pool.take_first(first.placement, first.size + 1), None, "it is too short");
     assert_eq!(pool.lent(), 0);

@@ -94,6 +94,7 @@ fn flow(
             burst,
             count: None,
             depth: depth.into(),
+            recorded: None,
         },
         request: made.request as usize,
         response: made.response as usize,

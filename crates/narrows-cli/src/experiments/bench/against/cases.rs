@@ -177,6 +177,7 @@ fn workload(subjects: &[Subject], policy: Policy, requests: u32) -> Workload {
             burst: one.flow.burst,
             count: None,
             depth: one.flow.depth.into(),
+            recorded: None,
         },
         request: one.flow.request as usize,
         response: one.flow.response as usize,

@@ -10,7 +10,7 @@ use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Pid, Settings, Simulation};
 use narrows_sim::time::Time;
-use narrows_sim::trace::Trace;
+use narrows_sim::trace::{Signal, Trace};
 
 use super::core::{Core, Letter, Setup};
 use super::placement::{self, APPLICATION};
@@ -176,7 +176,7 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
             spids: RefCell::default(),
         };
         let body = move |cpu: Cpu| application.work(&cpu);
-        let name = format!("application of core {}", core.number);
+        let name = application_of(core.number);
         core.application.set(Some(simulation.process(core.number, &name, APPLICATION, body)));
     }
     if run.instrumented {
@@ -188,6 +188,11 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
         return Err(Failure::new(Kind::Internal, "a signal was lost or came with other bytes"));
     }
     Ok(Measured { signals, layers: all.iter().map(|core| core.layers()).collect() })
+}
+
+/// The name of the application of a core.
+fn application_of(core: usize) -> String {
+    format!("application of core {core}")
 }
 
 /// The application of a core.
@@ -364,6 +369,9 @@ impl Application {
         if let Some(one) = self.log.borrow_mut().get_mut(id as usize) {
             one.returned = returned;
         }
+        let (number, peer) = (id + 1, application_of(letter.peer));
+        let (id, bytes, times) = (id.into(), letter.len as u32, (sent, returned));
+        cpu.signal_sent(&Signal { id, times, number, bytes, peer: &peer });
     }
 
     /// Receives a signal: who sent it, and what for.
@@ -380,6 +388,7 @@ impl Application {
             |at: u32, to: &mut [u8]| narrows::platform::Memory::read(&signal, at, to).is_ok();
         let right = read(0, &mut ends[0]) && read(last, &mut ends[1]);
         self.spids.borrow_mut().insert(letter.peer, letter.spid);
+        cpu.signal_received(u32::from_le_bytes(ends[0]).into(), received);
         let purpose = {
             let mut log = self.log.borrow_mut();
             let one = log.get_mut(u32::from_le_bytes(ends[0]) as usize)?;

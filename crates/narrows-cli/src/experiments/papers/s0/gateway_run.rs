@@ -71,6 +71,7 @@ fn flow(name: String, kind: usize, by: Strategy) -> Flow {
             burst: 1,
             count: None,
             depth: DEPTH,
+            recorded: None,
         },
         request: request as usize,
         response: response as usize,

@@ -1,0 +1,150 @@
+//! Every message of a domain, as it passes: read where it lies, by a process that is neither end.
+
+use std::collections::HashMap;
+
+use narrows::link::Name;
+use narrows::memory::{Descriptor, Glimpse, IN_SLOT};
+
+use super::memory::Sheet;
+use super::{Observer, Seen};
+
+/// Messages of one direction that are handed out before the next has its turn.
+const TURN: u32 = 256;
+
+/// What passes.
+#[derive(Clone, Copy, Debug)]
+pub enum Passed<'a> {
+    /// A message was sent: its number on its link in this direction, from 1, and what it says of
+    /// itself; what it carries, if that was asked for and could be read as it was sent.
+    Sent(u32, &'a Descriptor, Option<&'a [u8]>),
+    /// Its receiver has taken all messages up to this number.
+    Taken(u32),
+    /// So many messages had been overwritten before they were read.
+    Missed(u32),
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tapped {
+    /// The sender.
+    pub node: Name,
+    /// Which life of the sender's.
+    pub incarnation: u64,
+    /// The receiver.
+    pub peer: Name,
+    /// Which life of the receiver's.
+    pub peer_incarnation: u64,
+    /// The sender's number for the link.
+    pub link: u32,
+}
+
+/// How far a direction was read.
+#[derive(Default)]
+struct Place {
+    /// The number of the next message.
+    next: u32,
+    /// Messages that its receiver had taken when that was looked at last.
+    taken: u32,
+}
+
+/// See the module page. It begins with what is sent after it is made.
+pub struct Tap {
+    observer: Observer,
+    with_payload: bool,
+    places: HashMap<Tapped, Place>,
+    buffer: Vec<u8>,
+}
+
+impl Tap {
+    /// A tap of the domain of an observer, that reads payloads too if that is wanted.
+    #[must_use]
+    pub fn new(observer: Observer, with_payload: bool) -> Tap {
+        let mut tap = Tap { observer, with_payload, places: HashMap::new(), buffer: Vec::new() };
+        tap.look();
+        tap
+    }
+
+    /// Looks for nodes and links that have come or gone since: what a link that is new carries is
+    /// seen from here on, from its first message if that is still there.
+    pub fn look(&mut self) -> Vec<Seen> {
+        let first = self.places.is_empty();
+        let all = self.observer.look();
+        let mut there = HashMap::new();
+        self.observer.directions(|direction, sheet, peer| {
+            let begin = || Place {
+                next: if first { sheet.counts().map_or(0, |counts| counts.sent) + 1 } else { 1 },
+                taken: peer.and_then(Sheet::taken).unwrap_or(0),
+            };
+            there.insert(direction, self.places.remove(&direction).unwrap_or_else(begin));
+        });
+        self.places = there;
+        all
+    }
+
+    /// Hands out what has passed since, each direction's in order. True if any ring was so full
+    /// that the next look cannot be soon enough.
+    pub fn take(&mut self, mut each: impl FnMut(&Tapped, Passed<'_>)) -> bool {
+        let Tap { observer, with_payload, places, buffer } = self;
+        let mut busy = false;
+        observer.directions(|direction, sheet, peer| {
+            let Some(place) = places.get_mut(&direction) else { return };
+            let mut in_slot = [0; IN_SLOT];
+            let mut count = 0;
+            while count < TURN {
+                let number = place.next;
+                match sheet.message(number, &mut in_slot) {
+                    Glimpse::NotYet => break,
+                    Glimpse::Overwritten => {
+                        // Far enough behind the newest not to be overtaken at once.
+                        let sent = sheet.counts().map_or(number, |counts| counts.sent);
+                        let beyond = sent.wrapping_sub(number).saturating_sub(sheet.slots() / 2);
+                        let missed = if beyond > u32::MAX / 2 { 1 } else { beyond.max(1) };
+                        each(&direction, Passed::Missed(missed));
+                        place.next = number.wrapping_add(missed);
+                    }
+                    Glimpse::Nonsense => place.next = number.wrapping_add(1),
+                    Glimpse::There(descriptor) => {
+                        let wanted = *with_payload;
+                        let payload = wanted
+                            .then(|| payload(&descriptor, number, &in_slot, sheet, peer, buffer));
+                        each(&direction, Passed::Sent(number, &descriptor, payload.flatten()));
+                        place.next = number.wrapping_add(1);
+                    }
+                }
+                count += 1;
+            }
+            busy |= count > sheet.slots() / 4;
+            let taken = peer.and_then(Sheet::taken).unwrap_or(place.taken);
+            if taken != place.taken {
+                // Of what has not been handed out nothing is said yet.
+                let known = place.next.wrapping_sub(1);
+                let ahead = taken.wrapping_sub(known);
+                let taken = if ahead <= u32::MAX / 2 { known } else { taken };
+                if taken != place.taken {
+                    each(&direction, Passed::Taken(taken));
+                    place.taken = taken;
+                }
+            }
+        });
+        busy
+    }
+}
+
+/// What a message carries; none if its block may have been used again.
+fn payload<'a>(
+    descriptor: &Descriptor,
+    number: u32,
+    in_slot: &'a [u8; IN_SLOT],
+    sheet: &Sheet,
+    peer: Option<&Sheet>,
+    buffer: &'a mut Vec<u8>,
+) -> Option<&'a [u8]> {
+    let len = descriptor.len as usize;
+    let Some(block) = descriptor.block else { return in_slot.get(..len) };
+    buffer.resize(len, 0);
+    let read = sheet.block(block, buffer);
+    // A block that was sent with a message that is not taken is its receiver's still.
+    let taken = peer.and_then(Sheet::taken)?;
+    let lent = number.wrapping_sub(taken).wrapping_sub(1) < u32::MAX / 2;
+    (read && lent).then_some(&**buffer)
+}
