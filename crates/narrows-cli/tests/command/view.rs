@@ -35,9 +35,8 @@ impl Viewing {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let address = lines.find_map(|line| {
-            Some(line.unwrap().strip_prefix("http://127.0.0.1:")?.to_owned())
-        });
+        let address = lines
+            .find_map(|line| Some(line.unwrap().strip_prefix("http://127.0.0.1:")?.to_owned()));
         let address = address.unwrap();
         let (port, path) = address.split_once('/').unwrap();
         let secret = path.trim_end_matches('/').to_owned();

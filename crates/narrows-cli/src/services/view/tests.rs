@@ -119,5 +119,8 @@ fn the_summary_says_what_is_missing() {
     trace.dropped = 2;
     trace.cut = true;
     let says = summary(&trace);
-    assert!(says.ends_with("; 2 events were dropped; the file ends in the middle of an event"), "{says}");
+    assert!(
+        says.ends_with("; 2 events were dropped; the file ends in the middle of an event"),
+        "{says}"
+    );
 }
