@@ -53,6 +53,18 @@ export interface Messages {
   peer: Uint32Array;
   tag: Uint16Array;
   priority: Uint8Array;
+  /// Where the causes of the latency of each begin, and where those of the last end.
+  causes: Uint32Array;
+}
+
+/// What messages waited for, as `narrows why` says it.
+export interface Causes {
+  ns: Float64Array;
+  name: Uint32Array;
+  /// How many messages the receiver saw to first.
+  behind: Uint32Array;
+  /// 1 if the receiver is the cause, 0 if the sender is.
+  receiver: Uint8Array;
 }
 
 export interface Trace {
@@ -70,6 +82,7 @@ export interface Trace {
   valueTexts: Uint32Array;
   counts: Counts;
   messages: Messages;
+  causes: Causes;
 }
 
 const ARRAYS = {
@@ -108,6 +121,7 @@ export function decode(buffer: ArrayBuffer): Trace {
     valueTexts: values.text,
     counts: table<Counts>("count"),
     messages: table<Messages>("message"),
+    causes: table<Causes>("cause"),
   };
 }
 

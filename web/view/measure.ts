@@ -32,6 +32,8 @@ export interface Measured {
   lost: number;
   bytesPerSecond: number;
   messagesPerSecond: number;
+  /// What the latencies of the messages are made of.
+  causes: Share[];
   layers: Share[];
   states: Share[];
 }
@@ -151,6 +153,26 @@ export function returned(source: Source, id: number): number {
   return sent;
 }
 
+/// What the latencies of messages are made of, the longest first.
+export function causesOf(source: Source, ids: Iterable<number>): Share[] {
+  const { messages, causes, strings } = source.trace;
+  const ends = [new Float64Array(strings.length), new Float64Array(strings.length)];
+  for (const id of ids) {
+    for (let at = messages.causes[id]; at < messages.causes[id + 1]; at++) {
+      ends[causes.receiver[at]][causes.name[at]] += causes.ns[at];
+    }
+  }
+  const [sender, receiver] = ends.map((times, at) =>
+    shares(strings, times).map(({ name, time }) => ({ name: cause(name, at), time })),
+  );
+  return [...sender, ...receiver].sort((one, other) => other.time - one.time);
+}
+
+/// A cause, with whose doing it is unless that is plain.
+const cause = (name: string, receiver: number) =>
+  PLAIN.has(name) ? name : `${name}, ${receiver ? "receiver" : "sender"}`;
+const PLAIN = new Set(["sending", "receiving", "queue", "busy"]);
+
 /// The time that processors of sender and receiver work while a message is on its way.
 export function workOf(source: Source, id: number): number {
   const { began, received, from, to } = source.trace.messages;
@@ -173,6 +195,7 @@ function ofMessages(source: Source, { from, to, tracks, pairs }: Scope) {
   const returns = new Map<unknown, number[]>();
   const latencies = new Map<unknown, number[]>();
   const asked = new Map<string, number>();
+  const ids: number[] = [];
   let [count, lost, bytes] = [0, 0, 0];
   const [first, end] = [lower(source.start, from), lower(source.start, to)];
   for (let id = first; id < end; id++) {
@@ -187,6 +210,7 @@ function ofMessages(source: Source, { from, to, tracks, pairs }: Scope) {
       lost++;
       continue;
     }
+    ids.push(id);
     bytes += messages.bytes[id];
     latency.push(received - began);
     work.push(workOf(source, id));
@@ -222,6 +246,7 @@ function ofMessages(source: Source, { from, to, tracks, pairs }: Scope) {
     lost,
     bytesPerSecond: bytes / seconds,
     messagesPerSecond: latency.length / seconds,
+    causes: causesOf(source, ids),
   };
 }
 

@@ -1,7 +1,7 @@
 // What is chosen, and what is measured of it, as tables.
 import { NO_ROW } from "./data.js";
 import { element, table } from "./dom.js";
-import { type Measured, type Share, measure, returned, scopeOf, workOf } from "./measure.js";
+import { type Measured, type Share, causesOf, measure, returned, scopeOf, workOf } from "./measure.js";
 import { type Source, rangeOf } from "./rows.js";
 import type { Scene, Thing } from "./scene.js";
 import { long, moment, whole } from "./time.js";
@@ -113,17 +113,31 @@ export function pairsOf({ kind, source, index }: Thing): Pairs {
   return kind === "message" ? ofMessage(source, index) : ofRow(source, index);
 }
 
+/// What one message waited for, as `narrows why` says it.
+function waits({ kind, source, index }: Thing): HTMLElement | null {
+  if (kind !== "message") return null;
+  const { messages, causes } = source.trace;
+  const behind = causes.behind
+    .subarray(messages.causes[index], messages.causes[index + 1])
+    .reduce((sum, count) => sum + count, 0);
+  const one = { source, causes: causesOf(source, [index]) };
+  const first = behind === 1 ? "another message" : `${whole(behind)} other messages`;
+  const title = `What it waited for${behind ? `; its receiver saw to ${first} first` : ""}`;
+  return bars(title, [one], "causes", false);
+}
+
 /// Shares are of the time of one core, or of all processes together if `core` is not given.
 function bars(
   title: string,
-  of: Measured[],
-  which: "layers" | "states",
+  of: (Partial<Measured> & { source: Source })[],
+  which: "causes" | "layers" | "states",
   several: boolean,
   core?: number,
 ) {
   const rows = of.flatMap((one) => {
-    const total = core ?? one[which].reduce((sum, { time }) => sum + time, 0);
-    return one[which].slice(0, 14).map(({ name, time }: Share) => {
+    const all = one[which] ?? [];
+    const total = core ?? all.reduce((sum, { time }) => sum + time, 0);
+    return all.slice(0, 14).map(({ name, time }: Share) => {
       const share = time / total;
       const bar = element("i", "share");
       bar.style.width = `${Math.min(share, 1) * 100}%`;
@@ -163,6 +177,8 @@ export class Panel {
           ? table([], rows, true)
           : element("p", "soft", {}, NOTHING),
       );
+      const why = selected && waits(selected);
+      if (why) this.chosen.append(why);
     }
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.remeasure(), 220);
@@ -199,6 +215,7 @@ export class Panel {
       ...counts,
       ...(figures.length ? [table(["", "of", "least", "median", "p99", "most"], figures)] : []),
       ...[
+        bars("What their latency is made of", of, "causes", several),
         bars("Time of processors by layer", of, "layers", several, span),
         bars("Time of processes by state", of, "states", several),
       ].filter((one): one is HTMLDivElement => one !== null),

@@ -14,7 +14,7 @@
 //! Times are nanoseconds since the first event, as `f64`: exact for 104 days. A time that is not
 //! known is NaN, a row that is not known [`NO_ROW`]. `web/view/data.ts` reads this.
 
-use narrows_trace::{Category, Kind, Trace};
+use narrows_trace::{Category, Causes, Kind, Of, Step, Trace};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -191,6 +191,22 @@ pub(super) fn encode(name: &str, trace: &Trace) -> Vec<u8> {
     columns.u32("message.peer", peers.into_iter());
     columns.u16("message.tag", messages.iter().map(|one| one.tag));
     columns.u8("message.priority", messages.iter().map(|one| one.priority));
+
+    // Where the causes of each one's latency begin, and where those of the last end.
+    let causes = Causes::new(trace);
+    let steps: Vec<Vec<Step>> = (0..messages.len()).map(|place| causes.steps(place)).collect();
+    let firsts = steps.iter().scan(0, |next, own| {
+        *next += own.len() as u32;
+        Some(*next)
+    });
+    columns.u32("message.causes", std::iter::once(0).chain(firsts));
+    let steps = || steps.iter().flatten();
+    columns.f64("cause.ns", steps().map(|step| step.ns as f64));
+    let names: Vec<u32> = steps().map(|step| texts.place(step.cause.name)).collect();
+    columns.u32("cause.name", names.into_iter());
+    // How many messages the receiver saw to first.
+    columns.u32("cause.behind", steps().map(|step| step.behind.len() as u32));
+    columns.u8("cause.receiver", steps().map(|step| u8::from(step.cause.of == Of::Receiver)));
 
     let tracks = trace.tracks.iter().map(|one| Row {
         name: &one.name,
