@@ -19,6 +19,7 @@ pub mod link;
 pub mod platform;
 pub mod queues;
 pub mod rendezvous;
+pub mod status;
 pub mod strategy;
 pub mod trace;
 mod victim;
@@ -36,6 +37,7 @@ pub const TARGETS: [Target; 10] = [
     ("platform", platform::run),
     ("queues", queues::run),
     ("rendezvous", rendezvous::run),
+    ("status", status::run),
     ("strategy", strategy::run),
     ("trace", trace::run),
     ("workload", workload::run),

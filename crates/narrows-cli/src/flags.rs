@@ -10,12 +10,14 @@ use crate::experiments::bench::traffic::flags::Partner;
 use crate::experiments::gateway::flags::Gateway;
 use crate::experiments::mcapi::flags::Mcapi;
 use crate::experiments::papers::flags::Papers;
+use crate::experiments::replay::flags::Replay;
 use crate::experiments::run::flags::Run;
 use crate::experiments::voip::flags::Voip;
 use crate::experiments::{calibrate, sweep};
 use crate::formats::platform::flags as platform;
 use crate::rig::callee::flags::Callee;
 use crate::services::bridge::flags::BridgeFlags;
+use crate::services::record::flags::Record;
 use crate::services::view::flags::View;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsStr;
@@ -92,6 +94,10 @@ pub enum Command {
     Voip(Voip),
     /// Carry real sessions through a media gateway with its codecs on another core
     Gateway(Gateway),
+    /// Keep what the nodes of a domain send each other, without a word to them
+    Record(Record),
+    /// Play the traffic of a recording on another chip, or by other strategies
+    Replay(Replay),
     /// List the nodes that run: links, flows, rates, blocks, sleepers
     Ps(ps::flags::Ps),
     /// The same, again and again, the busiest first

@@ -98,6 +98,8 @@ impl Given {
             Command::Gateway(_) => {
                 Given::always("gateway", &[Priority, Heeded::Cores, Carrier, Json])
             }
+            Command::Record(_) => Given::always("record", &[Json]),
+            Command::Replay(args) => Given::at("replay", all, args.place.platform()),
             Command::Ps(_) => Given::always("ps", &[Json]),
             Command::Top(_) => Given::always("top", &[]),
             Command::Bridge(_) => Given::always("bridge", &[]),
@@ -223,7 +225,7 @@ mod tests {
         ["--priority 5", "--lock-memory", "--cores 0,1", "--carrier stream", "--json"];
 
     /// Each command, and which of the options it takes, in the order above.
-    const TABLE: [(&str, &str); 42] = [
+    const TABLE: [(&str, &str); 45] = [
         ("run", "PLCFJ"),
         ("run --on host", "PLCFJ"),
         ("run --on davinci", "CJ"),
@@ -244,6 +246,9 @@ mod tests {
         ("mcapi --on davinci 0=x.so", "J"),
         ("voip", "PCFJ"),
         ("gateway", "PCFJ"),
+        ("record --out x", "J"),
+        ("replay x", "PLCFJ"),
+        ("replay x --on davinci", "CJ"),
         ("ps", "J"),
         ("top", ""),
         ("view a.pftrace", ""),

@@ -13,11 +13,13 @@ use narrows_cli::base::report::Report;
 use narrows_cli::base::trace::{traced, traced_here};
 use narrows_cli::experiments::bench::susan;
 use narrows_cli::experiments::run::flags::Run;
-use narrows_cli::experiments::{bench, calibrate, gateway, mcapi, papers, run, sweep, voip};
+use narrows_cli::experiments::{
+    bench, calibrate, gateway, mcapi, papers, replay, run, sweep, voip,
+};
 use narrows_cli::flags::{Command, Flags, Inner, Process};
 use narrows_cli::formats::{platform, workload};
 use narrows_cli::rig::callee;
-use narrows_cli::services::{bridge, view};
+use narrows_cli::services::{bridge, record, view};
 use narrows_cli::{heeded, manual};
 use narrows_host::Carrier;
 use std::ffi::OsString;
@@ -95,6 +97,8 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Mcapi(args) => mcapi::run(&flags.global, args),
         Command::Voip(args) => voip::run(&flags.global, args),
         Command::Gateway(args) => gateway::run(&flags.global, args),
+        Command::Record(args) => record::run(&flags.global, args),
+        Command::Replay(args) => replay::run(&flags.global, args),
         Command::Ps(args) => ps::run(&flags.global, args),
         Command::Top(args) => ps::top(args),
         Command::Bridge(args) => bridge::run(args),

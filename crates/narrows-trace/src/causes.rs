@@ -188,6 +188,9 @@ impl Process {
 }
 
 fn add(steps: &mut Vec<Step>, cause: Cause, ns: u64, behind: Option<usize>) {
+    if ns == 0 {
+        return;
+    }
     let place = steps.iter().position(|step| step.cause == cause).unwrap_or_else(|| {
         steps.push(Step { cause, ns: 0, behind: Vec::new() });
         steps.len() - 1

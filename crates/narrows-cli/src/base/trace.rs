@@ -1,4 +1,4 @@
-//! The file that a trace goes to: of simulations, or of this machine's processes.
+//! The file that a trace goes to, of simulations or of this machine's processes, and reading one.
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Global, TraceFile};
@@ -6,8 +6,9 @@ use crate::base::output;
 use narrows_host::TRACE_VARIABLE;
 use narrows_sim::trace::Trace;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufRead, BufReader, BufWriter};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Command;
 
 /// Has this machine's processes traced if a file was named: this one begins anew with the variable
@@ -60,4 +61,37 @@ pub fn traced<R>(
         output::complain(&text);
     }
     Ok(done)
+}
+
+/// How a trace's file is named in messages.
+pub fn name(path: &Path) -> String {
+    match path.as_os_str() == "-" {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    }
+}
+
+/// Reads a trace; `-` is standard input.
+///
+/// # Errors
+/// [`Kind::Input`] if it cannot be read or is no trace.
+pub fn read(path: &Path) -> Result<narrows_trace::Trace, Failure> {
+    let refuse = |cause: String| {
+        let text = format!(
+            "cannot read {}: {cause}: name what --trace or narrows record wrote",
+            name(path)
+        );
+        Failure::new(Kind::Input, text)
+    };
+    let from: Box<dyn BufRead> = match path.as_os_str() == "-" {
+        true => Box::new(io::stdin().lock()),
+        false => {
+            let file = File::open(path).map_err(|error| refuse(output::without_code(&error)))?;
+            Box::new(BufReader::with_capacity(1 << 16, file))
+        }
+    };
+    narrows_trace::read(from).map_err(|error| match error {
+        narrows_trace::ReadError::Io(error) => refuse(output::without_code(&error)),
+        error => refuse(error.to_string()),
+    })
 }

@@ -196,7 +196,12 @@ impl Observer {
         let mut all: Vec<(Seen, Vec<Option<Said>>)> = Vec::new();
         for name in names {
             let pulse = self.directory.pulse(&name);
-            let (status, said) = match self.look_at(&name) {
+            // What a dead node's page said last is not so any more.
+            let looked = match pulse {
+                Pulse::Dead => Err(PageError::Unreachable),
+                _ => self.look_at(&name),
+            };
+            let (status, said) = match looked {
                 Ok((status, said)) => (Ok(status), said),
                 Err(error) => {
                     self.known.remove(name.as_str());

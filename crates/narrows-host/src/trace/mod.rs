@@ -5,6 +5,7 @@
 //! its stamps, messages and waits in a ring, and one thread writes what all of them noted.
 
 mod event;
+mod events;
 mod recorder;
 mod ring;
 mod rows;
@@ -60,12 +61,16 @@ pub(crate) struct Stamps {
     count: Cell<u64>,
     ring: OnceCell<Box<[Cell<Record>]>>,
     recorder: Option<Recorder>,
+    /// Whether somebody listens for events of the crate `tracing`.
+    told: bool,
 }
 
 impl Stamps {
     /// Stamps of a node that writes a trace, if it does.
     pub(crate) fn new(recorder: Option<Recorder>) -> Stamps {
-        Stamps { on: Cell::new(recorder.is_some()), recorder, ..Stamps::default() }
+        let told = events::wanted();
+        let on = Cell::new(told || recorder.is_some());
+        Stamps { on, recorder, told, ..Stamps::default() }
     }
 
     /// Turns the keeping of stamps on or off. The first time it is turned on makes the ring.
@@ -74,13 +79,16 @@ impl Stamps {
             self.ring.get_or_init(|| vec![Cell::new(NONE); KEPT].into_boxed_slice());
         }
         self.kept.set(on);
-        self.on.set(on || self.recorder.is_some());
+        self.on.set(on || self.told || self.recorder.is_some());
     }
 
     #[cold]
     fn record(&self, event: &Event) {
         if let Some(recorder) = &self.recorder {
             recorder.note(event);
+        }
+        if self.told {
+            events::tell(event);
         }
     }
 
@@ -147,6 +155,9 @@ impl Stamps {
         let ticks = clock::ticks();
         if let Some(recorder) = &self.recorder {
             recorder.note_at(ticks, &Event::Stamp(span, edge, id));
+        }
+        if self.told {
+            events::tell(&Event::Stamp(span, edge, id));
         }
         if !self.kept.get() {
             return;

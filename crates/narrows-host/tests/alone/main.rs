@@ -16,6 +16,7 @@ mod fuse;
 mod hostile;
 mod liars;
 mod meetings;
+mod observed;
 mod orderings;
 mod processes;
 mod strangers;

@@ -27,4 +27,5 @@ mod observe;
 mod peer;
 mod readme;
 mod secrecy;
+mod tap;
 mod wire;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::common::{PATIENCE, name};
-use narrows::endpoint::{Address, Function, Message, Select};
+use narrows::endpoint::{Address, Channel, Function, Message, Select};
 use narrows::link::LinkId;
 use narrows::memory::{Class, Layout};
 use narrows::strategy::{Placement, Strategy};
@@ -57,6 +57,14 @@ fn counts(status: &Status) -> Counts {
     only(status).counts.expect("its memory is seen")
 }
 
+/// Lets a node wait, so that it gives what it has held back for a batch.
+fn rest(node: &mut Node) {
+    for _ in 0..3 {
+        node.poll();
+        node.wait_any(Some(Duration::from_millis(1)));
+    }
+}
+
 fn receive(node: &mut Node) -> bool {
     let Some(message) = node.try_receive(1, &Select::default()).unwrap() else { return false };
     node.release(message);
@@ -86,7 +94,7 @@ fn counts_are_those_of_the_messages_that_were_sent() {
         assert_eq!((of_a.waiting, of_a.credit), (Some(0), Some(256 - step)));
         while receive(&mut b) {}
         // Credit that is held back for a batch is given before it waits.
-        b.wait_any(Some(Duration::ZERO));
+        rest(&mut b);
         let seen = observer.look();
         let (of_a, of_b) = (counts(of(&seen, "a")), counts(of(&seen, "b")));
         assert_eq!((of_b.received, of_b.waiting, of_a.credit), (sent, Some(0), Some(256)));
@@ -119,15 +127,20 @@ fn blocks_are_lent_until_the_peer_gives_them_back_and_held_until_they_are_sent()
         }
         let first = b.try_receive(1, &Select::default()).unwrap().unwrap();
         while receive(&mut b) {}
-        b.wait_any(Some(Duration::ZERO));
+        rest(&mut b);
         assert_eq!(lent_and_held(), (1, 0), "the application of b has one");
         b.release(first);
-        b.wait_any(Some(Duration::ZERO));
+        rest(&mut b);
         assert_eq!(lent_and_held(), (0, 0), "though a has not looked");
     }
-    let held = a.reserve(link, 500).unwrap();
+    let flow = a.begin_flow_to(to, Strategy::default()).unwrap();
+    while !a.flow(flow).is_ready().unwrap() {
+        b.poll();
+        a.poll();
+    }
+    let mut held = a.flow(flow).reserve(500).unwrap();
     assert_eq!(lent_and_held(), (0, 1));
-    a.send(1, to, Message::new(held), SOON).unwrap();
+    a.flow(flow).send(1, Message::new(&mut held), SOON).unwrap();
     assert_eq!(lent_and_held(), (1, 0));
 }
 
@@ -164,13 +177,13 @@ fn flows_have_their_strategies_and_lose_them() {
     a.flow(calls).switch(strategy(two), SOON).unwrap();
     assert_eq!(flows(), [(function, running, strategy(two)), (port, running, strategy(two))]);
     a.flow(messages).close().unwrap();
-    a.wait_any(Some(Duration::ZERO));
+    a.poll();
     assert_eq!(flows(), [(function, running, strategy(two))]);
     // What ends with its peer is there until it is closed.
     done.send(()).unwrap();
     served.join().unwrap();
     while a.link(link).check().is_ok() {
-        a.wait_any(Some(Duration::from_millis(1)));
+        a.poll();
     }
     a.poll();
     assert_eq!(flows(), [(function, FlowStage::Gone, strategy(two))]);
@@ -195,7 +208,7 @@ fn words_and_packets_of_channels_are_counted_and_so_are_links_over_a_stream() {
         let (mut a, mut b) = (open("a"), open("b"));
         let link = link(&mut a, &mut b, "b");
         for _ in 0..5 {
-            a.channel(link, 2).send_word(b"12345678").unwrap();
+            a.channel(Channel { link, ring: 2 }).try_send_word(1, 8, 0).unwrap();
         }
         let mut observer = observer(directory.path());
         let seen = observer.look();

@@ -21,6 +21,7 @@ use rustix::net::{
 use tables::{find, number, table};
 
 const PAGE: &str = "Rendezvous on Linux";
+const STATUS: &str = "Status page";
 
 /// Where a field of a packet is, and how many bytes it has.
 fn field(name: &str) -> std::ops::Range<usize> {
@@ -188,4 +189,59 @@ fn a_farewell_is_understood_and_what_breaks_the_rules_refused_as_the_page_says()
     send(&linked, &packet("bye"), &[]);
     pump(&a);
     assert!(matches!(a.event(), Some(Ok(Event::Lost { reason: Lost::Closed, .. }))));
+}
+
+/// A field of a table in a section, of bytes from an offset on.
+fn shown<'a>(bytes: &'a [u8], section: &str, name: &str, from: usize) -> &'a [u8] {
+    let rows = table(section, "byte");
+    let row = rows.iter().find(|row| row[2] == name).unwrap_or_else(|| panic!("no {name}"));
+    let at = from + number(&row[0]) as usize;
+    &bytes[at..at + number(&row[1]) as usize]
+}
+
+fn long(bytes: &[u8]) -> u64 {
+    let mut long = [0; 8];
+    long[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(long)
+}
+
+#[test]
+fn a_status_page_has_what_the_page_says() {
+    const LINKS: &str = "Links on a page";
+    let directory = tempfile::tempdir().unwrap();
+    let (a, b) = (open(directory.path(), "a"), open(directory.path(), "b"));
+    let (of_a, of_b) = link(&a, &b, "b");
+    let note = std::fs::read_link(directory.path().join("default/.@status@a")).unwrap();
+    let words: Vec<String> = note.to_str().unwrap().split('/').map(str::to_owned).collect();
+    assert_eq!(words[..2], ["a".to_owned(), std::process::id().to_string()]);
+    let place = |descriptor: &str| format!("/proc/self/fd/{descriptor}");
+    let file = std::fs::File::open(place(&words[2])).unwrap();
+    assert!(fcntl_get_seals(&file).unwrap().contains(seals()));
+    let bytes = std::fs::read(place(&words[2])).unwrap();
+    assert_eq!(bytes.len(), 327_680);
+    let field = |name: &str| shown(&bytes, STATUS, name, 8);
+    let rows = table(STATUS, "byte");
+    for name in ["magic", "page version"] {
+        let row = rows.iter().find(|row| row[2] == name).unwrap();
+        assert_eq!(long(field(name)), u64::from(number(&row[3])), "{name}");
+    }
+    assert_eq!(long(field("process")), u64::from(std::process::id()));
+    assert_eq!(long(field("incarnation")), of_b.incarnation);
+    assert_eq!(field("name")[..3], *b"\x01a\0");
+    assert_eq!([long(field("links")), long(field("flows"))], [1, 0]);
+    let last = rows.last().unwrap();
+    let head = 8 + (number(&last[0]) + number(&last[1])) as usize;
+    let of_link = |name: &str| shown(&bytes, LINKS, name, head);
+    assert_eq!(long(of_link("key")), u64::from(of_a.key));
+    assert_eq!(long(of_link("state")), find(&table(LINKS, "code"), 1, "up").into());
+    assert_eq!(long(of_link("incarnation")), of_a.incarnation);
+    assert_eq!(long(of_link("size")), u64::from(of_a.own.size()));
+    assert_eq!(of_link("peer")[..3], *b"\x01b\0");
+    let region = std::fs::File::open(place(&long(of_link("descriptor")).to_string())).unwrap();
+    assert_eq!(fstat(&region).unwrap().st_ino, long(of_link("file")));
+    assert!((65_536..bytes.len() as u64).contains(&long(of_link("books"))));
+    let last = table(LINKS, "byte");
+    let last = last.last().unwrap();
+    let end = head + (number(&last[0]) + number(&last[1])) as usize;
+    assert_eq!(long(&bytes[4..8]) as usize, end - 8);
 }

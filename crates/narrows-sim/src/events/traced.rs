@@ -71,7 +71,6 @@ impl State {
     }
 
     /// What a process is in, and what it is in from a moment on.
-    #[expect(clippy::type_complexity, reason = "it is taken apart where it is called")]
     fn is_in(
         &self,
         process: usize,

@@ -87,12 +87,12 @@ impl Scene {
         let mut bytes = 1 + dice.roll(300) as usize;
         let late = |dice: &Dice| Bells {
             late: 1000,
-            by: micros(between(&dice, 2000, 9000)),
+            by: micros(between(dice, 2000, 9000)),
             ..Bells::default()
         };
         let halt = |dice: &Dice| {
-            let at = micros(between(&dice, 2000, 10_000));
-            Some(Halt { core: 1, at, lasts: micros(between(&dice, 3000, 8000)) })
+            let at = micros(between(dice, 2000, 10_000));
+            Some(Halt { core: 1, at, lasts: micros(between(dice, 3000, 8000)) })
         };
         match what {
             Injected::Anything => {

@@ -38,6 +38,10 @@ pub struct Advise {
           value_parser = offered(flows(), shipped::path("workloads")), hide_possible_values = true,
           value_hint = ValueHint::FilePath)]
     pub workload: PathBuf,
+    /// Advise on the traffic of a recording, instead of a workload file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
+          conflicts_with_all = ["workload", "out"])]
+    pub from: Option<PathBuf>,
     /// Where it is to run: the name of a platform, or its file, or `host`
     #[arg(long, value_name = "PLATFORM|host", default_value = "host", hide_possible_values = true,
           value_parser = offered(places(), StringValueParser::new()))]

@@ -26,6 +26,7 @@ use crate::base::table::listed;
 use crate::base::threads;
 use crate::experiments::advice::{Judge, MOST, Question, advise, fits, groups, trial};
 use crate::experiments::run::longest;
+use crate::formats::recording::{self, Playing};
 use crate::formats::workload::{self, Offers, Presence, Workload};
 use crate::formats::{self, platform, strategy};
 use crate::rig::costs;
@@ -60,6 +61,10 @@ const PROPOSALS: usize = 10;
 /// with.
 pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     let page = PageOut::new(&args.page)?;
+    if let Some(file) = &args.from {
+        let workload = recording::read(file, Playing { speed: 1.0, cost: None })?;
+        return of_flows(global, args, page, &workload, "");
+    }
     let text = workload::text(&args.workload)?;
     if let Some(graph) = formats::tasks::parse(&args.workload, &text)? {
         return tasks::run(global, args, &page, &graph);
@@ -67,7 +72,17 @@ pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     if let Some(work) = formats::offload::parse(&args.workload, &text)? {
         return offload::run(global, args, &page, &work);
     }
-    let workload = workload::parse(&args.workload, &text)?;
+    of_flows(global, args, page, &workload::parse(&args.workload, &text)?, &text)
+}
+
+/// Of a workload of flows, with its text if it was written down.
+fn of_flows(
+    global: &Global,
+    args: &Advise,
+    page: PageOut,
+    workload: &Workload,
+    text: &str,
+) -> Result<(), Failure> {
     let chip = (args.on != HOST).then(|| platform::load(&args.on)).transpose()?;
     if let Some(directory) = &args.out {
         output::make_directory(directory)?;
@@ -75,7 +90,7 @@ pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     }
     let progress = Progress::new(0, global.json);
     progress.say("measuring");
-    let asked = Asked { global, args, workload: &workload, progress: &progress };
+    let asked = Asked { global, args, workload, progress: &progress };
     let said = match &chip {
         Some(chip) => asked.on_chip(chip)?,
         None => asked.here()?,
@@ -84,12 +99,12 @@ pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     let place = chip.as_ref().map_or_else(|| Here::look(&Root::default()), sim::machine);
     let written = match &args.out {
         Some(directory) => {
-            let chosen: Vec<_> = said.chosen(&workload);
-            Some(file::write(directory, (&args.workload, &text), &chosen)?)
+            let chosen: Vec<_> = said.chosen(workload);
+            Some(file::write(directory, (&args.workload, text), &chosen)?)
         }
         None => None,
     };
-    let rows = said.rows(&workload);
+    let rows = said.rows(workload);
     let command = said.command(args, written.as_deref());
     if global.json {
         let mut report = Report::new("advise", place.clone(), rows.clone());
@@ -99,7 +114,7 @@ pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     } else {
         let simulated = place.elsewhere().filter(|_| place.r#virtual);
         let heading = simulated.unwrap_or_else(|| format!("on {}", place.line()));
-        output::print(said.text(&workload, &heading, &command).as_bytes())?;
+        output::print(said.text(workload, &heading, &command).as_bytes())?;
     }
     page.write(|| page::page(&place, &workload.name, &said, &rows, &command))
 }

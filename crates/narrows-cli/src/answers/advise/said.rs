@@ -139,6 +139,12 @@ impl Said {
         let same = assignment.first().filter(|first| assignment.iter().all(|by| by == *first));
         match (written, same) {
             (Some(path), _) => format!("narrows run {}{on}", path.display()),
+            (None, Some(by)) if let Some(file) = &args.from => {
+                format!("narrows replay {}{on} --strategy {by}", file.display())
+            }
+            (None, None) if let Some(file) = &args.from => {
+                format!("narrows replay {}{on} --strategy auto", file.display())
+            }
             (None, Some(by)) => {
                 format!("narrows run {}{on} --strategy {by}", args.workload.display())
             }

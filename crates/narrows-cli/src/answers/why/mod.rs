@@ -10,15 +10,13 @@ mod words;
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine, Root};
 use crate::base::options::Global;
-use crate::base::output::{self, without_code};
+use crate::base::output;
 use crate::base::report::{self, Report};
+use crate::base::trace;
 use flags::Why;
 use narrows_trace::{Cause, Causes, Step, Trace};
 use row::{CauseRow, Row, TotalRow, WhyReport, micros};
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::path::Path;
 use words::side;
 
 /// What came of it.
@@ -38,7 +36,7 @@ struct Explained {
 /// # Errors
 /// [`Kind::Input`] if the file cannot be read, is no trace or has no such message.
 pub fn run(global: &Global, args: &Why) -> Result<(), Failure> {
-    let trace = read(&args.file)?;
+    let trace = trace::read(&args.file)?;
     let explained = explain(&trace, args);
     if explained.latencies.is_empty() {
         return Err(nothing(&trace, args, &explained));
@@ -50,35 +48,9 @@ pub fn run(global: &Global, args: &Why) -> Result<(), Failure> {
     }
 }
 
-/// How a file is named in messages.
-fn name(path: &Path) -> String {
-    match path.as_os_str() == "-" {
-        true => "standard input".to_owned(),
-        false => path.display().to_string(),
-    }
-}
-
-fn read(path: &Path) -> Result<Trace, Failure> {
-    let refuse = |cause: String| {
-        let text = format!("cannot read {}: {cause}: name what --trace wrote", name(path));
-        Failure::new(Kind::Input, text)
-    };
-    let from: Box<dyn BufRead> = match path.as_os_str() == "-" {
-        true => Box::new(io::stdin().lock()),
-        false => {
-            let file = File::open(path).map_err(|error| refuse(without_code(&error)))?;
-            Box::new(BufReader::with_capacity(1 << 16, file))
-        }
-    };
-    narrows_trace::read(from).map_err(|error| match error {
-        narrows_trace::ReadError::Io(error) => refuse(without_code(&error)),
-        error => refuse(error.to_string()),
-    })
-}
-
 /// Why there is nothing to say.
 fn nothing(trace: &Trace, args: &Why, explained: &Explained) -> Failure {
-    let file = name(&args.file);
+    let file = crate::base::trace::name(&args.file);
     let text = if trace.messages.is_empty() {
         format!("{file} has no messages: trace a run that sends some")
     } else if args.flow.is_some() || args.over.is_some() {

@@ -51,7 +51,12 @@ use task::{Asked, Section};
 /// # Errors
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
-    if args.which.common().place.platform().is_none() {
+    let place = args.which.common().place;
+    if args.trace.trace.is_some() && clusters::named(&args.which, &place)?.is_some() {
+        let text = "--trace says nothing to a bench between clusters: leave it out";
+        return Err(Failure::new(Kind::Usage, text));
+    }
+    if place.platform().is_none() {
         traced_here(&args.trace)?;
         return measure(global, &args.which, &args.page);
     }
@@ -61,10 +66,6 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
 fn measure(global: &Global, which: &Which, page: &PageFile) -> Result<(), Failure> {
     let common = which.common();
     if let Some(chip) = clusters::named(which, &common.place)? {
-        if global.chips.is_some() {
-            let text = "--trace says nothing to a bench between clusters: leave it out";
-            return Err(Failure::new(Kind::Usage, text));
-        }
         let page = PageOut::new(page)?;
         let asked = Asked { global, args: &common, chip: None, page };
         return clusters::run(&asked, which, &chip);

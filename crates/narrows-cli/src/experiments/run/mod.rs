@@ -55,19 +55,26 @@ use std::time::Duration;
 /// # Errors
 /// Whatever ends it early, after a report of what was measured until then.
 pub fn run(global: &Global, args: &Run, text: &str) -> Result<(), Failure> {
-    let workload = workload::parse(&args.workload, text)?;
+    carry_out(global, args, &workload::parse(&args.workload, text)?)
+}
+
+/// As [`run`], of a workload at hand.
+///
+/// # Errors
+/// As of [`run`].
+pub fn carry_out(global: &Global, args: &Run, workload: &Workload) -> Result<(), Failure> {
     let inputs = workload.inputs()?;
     let strategies = match args.strategies() {
         none if none.is_empty() => workload.strategies.clone(),
         named => named,
     };
-    asked::check(global, args, &workload, &strategies)?;
+    asked::check(global, args, workload, &strategies)?;
     let returned = args.out.as_deref().map(Returned::new).transpose()?;
     let page_out = PageOut::new(&args.page)?;
     let live = args.live.then(Live::new).transpose()?;
     let duration = args.duration.unwrap_or(workload.duration);
     let chip = args.place.chip()?;
-    let offers = Offers::new(&workload, chip.as_ref().map(|chip| chip.name.as_str()))?;
+    let offers = Offers::new(workload, chip.as_ref().map(|chip| chip.name.as_str()))?;
     let auto = strategies.contains(&Policy::Auto);
     let costs = match (&args.costs, &chip) {
         (Some(name), _) => Some(setup::costs(&Global::default(), &platform::load(name)?)?),
@@ -80,7 +87,7 @@ pub fn run(global: &Global, args: &Run, text: &str) -> Result<(), Failure> {
     let progress = Progress::new(millis(duration.saturating_mul(count)), quiet);
     let mut carried = Carried::default();
     let traffic = Traffic {
-        workload: &workload,
+        workload,
         inputs: &inputs,
         offers: &offers,
         strategies: &strategies,
@@ -125,7 +132,7 @@ pub fn run(global: &Global, args: &Run, text: &str) -> Result<(), Failure> {
         let text = text::text(&workload.name, duration, &report, args.details);
         output::print(text.as_bytes())?;
     }
-    page_out.write(|| page::page(&workload, duration, &report, &carried.points))?;
+    page_out.write(|| page::page(workload, duration, &report, &carried.points))?;
     ended
 }
 

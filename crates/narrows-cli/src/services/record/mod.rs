@@ -9,7 +9,7 @@ use crate::base::options::Global;
 use crate::base::output;
 use crate::base::report::Report;
 use crate::base::signals::catch_signals;
-use crate::base::table::Table;
+use crate::base::table::{Align, Table};
 use flags::Record;
 use keeper::Keeper;
 use narrows_host::observe::{ObserveError, Observer, Tap};
@@ -142,7 +142,10 @@ fn print<W: std::io::Write>(
         report.notes = notes;
         return report.print();
     }
-    let mut table = Table::new(&["from", "to", "messages", "bytes", "missed"]);
+    let (left, right) = (Align::Left, Align::Right);
+    let columns =
+        [("from", left), ("to", left), ("messages", right), ("bytes", right), ("missed", right)];
+    let mut table = Table::new(&columns);
     for row in &rows {
         let figures = [row.messages, row.bytes, row.missed].map(|figure| figure.to_string());
         let [messages, bytes, missed] = figures;
@@ -150,7 +153,7 @@ fn print<W: std::io::Write>(
     }
     let mut text = match rows.is_empty() {
         true => format!("no message passed in the domain {}\n", args.domain),
-        false => table.to_string(),
+        false => table.render(),
     };
     notes.iter().for_each(|note| text.push_str(&format!("- {note}\n")));
     text.push_str(&format!("written to {}\n", args.out.display()));

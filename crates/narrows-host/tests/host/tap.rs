@@ -1,0 +1,73 @@
+//! A tap: every message of two nodes, read by somebody who is neither.
+
+use std::time::Duration;
+
+use crate::common::{PATIENCE, name};
+use narrows::endpoint::Address;
+use narrows_host::Options;
+use narrows_host::observe::{Observer, Passed, Tap};
+
+const PORT: u16 = 1;
+
+#[test]
+fn each_message_is_seen_once_and_in_order_with_what_it_carries() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |name: &str| Options::new(name).directory(directory.path()).node().unwrap();
+    let (mut one, mut other) = (open("one"), open("other"));
+    one.open(PORT).unwrap();
+    other.open(PORT).unwrap();
+    let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
+    let observer = Observer::new("default", Some(directory.path())).unwrap();
+    let mut tap = Tap::new(observer, true);
+    let mut seen = Vec::new();
+    for number in 0..1000_u32 {
+        let bytes = vec![number as u8; 1 + number as usize % 200];
+        one.send(PORT, Address { link, port: PORT }, &bytes[..], Some(PATIENCE)).unwrap();
+        tap.take(|of, passed| match passed {
+            Passed::Sent(number, descriptor, payload) => {
+                assert_eq!((of.node, of.peer), (name("one"), name("other")));
+                seen.push((number, descriptor.len, payload.map(<[u8]>::to_vec)));
+            }
+            Passed::Taken(up_to) => assert!(up_to <= seen.len() as u32),
+            Passed::Missed(count) => panic!("{count} missed behind {}", seen.len()),
+        });
+        assert_eq!(seen.len() as u32, number + 1);
+        let (_, len, payload) = seen.last().unwrap();
+        assert_eq!((*len as usize, payload.as_deref()), (bytes.len(), Some(&bytes[..])));
+        other.receive_into(PORT, &mut [0; 256], Some(PATIENCE)).unwrap();
+    }
+}
+
+#[test]
+fn what_was_overwritten_is_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |name: &str| Options::new(name).directory(directory.path()).node().unwrap();
+    let (mut one, mut other) = (open("one"), open("other"));
+    one.open(PORT).unwrap();
+    other.open(PORT).unwrap();
+    let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
+    let observer = Observer::new("default", Some(directory.path())).unwrap();
+    let mut tap = Tap::new(observer, false);
+    const COUNT: u32 = 5000;
+    let (mut seen, mut missed) = (0, 0);
+    for number in 0..COUNT {
+        one.send(PORT, Address { link, port: PORT }, b"1", Some(PATIENCE)).unwrap();
+        other.receive_into(PORT, &mut [0; 8], Some(PATIENCE)).unwrap();
+        if number % 1700 == 1699 || number == COUNT - 1 {
+            loop {
+                let before = seen + missed;
+                tap.take(|_, passed| match passed {
+                    Passed::Sent(..) => seen += 1,
+                    Passed::Taken(_) => {}
+                    Passed::Missed(count) => missed += count,
+                });
+                if seen + missed == before {
+                    break;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    assert!(missed > 0 && seen > 0, "{seen} {missed}");
+    assert_eq!(seen + missed, COUNT);
+}
