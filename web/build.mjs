@@ -1,10 +1,11 @@
-// Bundles the script and the style of a page into the folder that the command embeds them from.
-// node build.mjs [FOLDER]
+// Bundles the scripts and the styles of pages, each page's into a folder of its own: those of
+// --report into FOLDER/page, that of `narrows view` into FOLDER/view.
+// node build.mjs FOLDER
 import { createHash } from "node:crypto";
 import * as esbuild from "esbuild";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 
-const folder = process.argv[2] ?? "../crates/narrows-cli/src/base/page/assets";
+const folder = process.argv[2] ?? "built";
 
 // The names of the packages that a bundle has code of.
 function packages(metafile) {
@@ -51,26 +52,37 @@ async function bundle(entry, banner) {
   return { text: built.outputFiles[0].text, metafile: built.metafile };
 }
 
-const { metafile } = await bundle("page.js");
-const notice = `/*!\n${licences(packages(metafile))}\n*/`;
-const script = await bundle("page.js", { js: notice });
-if (/<\/script|<!--/i.test(script.text)) throw new Error("the script would end its element");
-writeFileSync(`${folder}/page.js`, script.text);
-const style = await esbuild.build({
-  entryPoints: ["page.css"],
-  minify: true,
-  charset: "ascii",
-  write: false,
-});
-writeFileSync(`${folder}/page.css`, style.outputFiles[0].text);
-// The one script that may run is told by its hash. Charts bring a style of their own.
-const hash = createHash("sha256").update(script.text).digest("base64");
-const policy = [
-  "default-src 'none'",
-  `script-src 'sha256-${hash}'`,
-  "style-src 'unsafe-inline'",
-  "img-src data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-];
-writeFileSync(`${folder}/policy.txt`, policy.join("; ") + "\n");
+// Writes the script, the style and the policy of a page.
+async function build(page, { script: from, style: sheet, styles }) {
+  const { metafile } = await bundle(from);
+  const names = packages(metafile);
+  const notice = names.length ? { js: `/*!\n${licences(names)}\n*/` } : undefined;
+  const script = await bundle(from, notice);
+  if (/<\/script|<!--/i.test(script.text)) throw new Error("the script would end its element");
+  const style = await esbuild.build({
+    entryPoints: [sheet],
+    bundle: true,
+    minify: true,
+    charset: "ascii",
+    write: false,
+  });
+  const text = style.outputFiles[0].text;
+  // What may run and what may dress the page is told by its hash.
+  const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hash(script.text)}`,
+    `style-src ${styles ?? hash(text)}`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ];
+  mkdirSync(`${folder}/${page}`, { recursive: true });
+  writeFileSync(`${folder}/${page}/${page}.js`, script.text);
+  writeFileSync(`${folder}/${page}/${page}.css`, text);
+  writeFileSync(`${folder}/${page}/policy.txt`, policy.join("; ") + "\n");
+}
+
+// Charts bring a style of their own.
+await build("page", { script: "page.js", style: "page.css", styles: "'unsafe-inline'" });
+await build("view", { script: "view/main.ts", style: "view/view.css" });

@@ -18,6 +18,7 @@ use crate::formats::platform::flags as platform;
 use crate::rig::callee::flags::Callee;
 use crate::services::bridge::flags::BridgeFlags;
 use crate::services::record::flags::Record;
+use crate::services::view::flags::View;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -103,6 +104,8 @@ pub enum Command {
     Top(ps::flags::Top),
     /// Link nodes of this machine with those of another, over TCP
     Bridge(BridgeFlags),
+    /// Show traces in a browser: what each core did, and the messages between them
+    View(View),
     /// Write the manual pages
     Man(Man),
     /// Print the completions of a shell

@@ -103,6 +103,7 @@ impl Given {
             Command::Ps(_) => Given::always("ps", &[Json]),
             Command::Top(_) => Given::always("top", &[]),
             Command::Bridge(_) => Given::always("bridge", &[]),
+            Command::View(_) => Given::always("view", &[]),
             Command::Man(_) => Given::always("man", &[]),
             Command::Completions(_) => Given::always("completions", &[]),
         }
@@ -224,7 +225,7 @@ mod tests {
         ["--priority 5", "--lock-memory", "--cores 0,1", "--carrier stream", "--json"];
 
     /// Each command, and which of the options it takes, in the order above.
-    const TABLE: [(&str, &str); 44] = [
+    const TABLE: [(&str, &str); 45] = [
         ("run", "PLCFJ"),
         ("run --on host", "PLCFJ"),
         ("run --on davinci", "CJ"),
@@ -250,6 +251,7 @@ mod tests {
         ("replay x --on davinci", "CJ"),
         ("ps", "J"),
         ("top", ""),
+        ("view a.pftrace", ""),
         ("man", ""),
         ("completions bash", ""),
         ("bench limit", "PLCJ"),

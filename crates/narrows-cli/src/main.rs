@@ -19,7 +19,7 @@ use narrows_cli::experiments::{
 use narrows_cli::flags::{Command, Flags, Inner, Process};
 use narrows_cli::formats::{platform, workload};
 use narrows_cli::rig::callee;
-use narrows_cli::services::{bridge, record};
+use narrows_cli::services::{bridge, record, view};
 use narrows_cli::{heeded, manual};
 use narrows_host::Carrier;
 use std::ffi::OsString;
@@ -102,6 +102,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Ps(args) => ps::run(&flags.global, args),
         Command::Top(args) => ps::top(args),
         Command::Bridge(args) => bridge::run(args),
+        Command::View(args) => view::run(args),
         Command::Man(args) => manual::man(args),
         Command::Completions(args) => manual::completions(args),
         Command::Bench(args) => bench::run(&flags.global, args),

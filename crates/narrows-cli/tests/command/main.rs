@@ -24,4 +24,5 @@ mod susan;
 mod sweep;
 mod traces;
 mod tune;
+mod view;
 mod voip;
