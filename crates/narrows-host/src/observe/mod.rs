@@ -240,7 +240,8 @@ impl Observer {
     }
 
     /// Calls `each` for each direction of each link that is up and whose memory is to be seen, as
-    /// it was when this was looked at last: with the sender's memory, and the receiver's if that is.
+    /// it was when this was looked at last: with the sender's memory, and the receiver's if that
+    /// is.
     fn directions(&self, mut each: impl FnMut(Tapped, &Sheet, Option<&Sheet>)) {
         for known in self.known.values() {
             let head = &known.page.head;
