@@ -239,8 +239,9 @@ impl Observer {
         joined.collect()
     }
 
-    /// Calls `each` for each direction of each link that is up and whose memory is to be seen, as it
-    /// was when this was looked at last: with the sender's memory, and the receiver's if that is.
+    /// Calls `each` for each direction of each link that is up and whose memory is to be seen, as
+    /// it was when this was looked at last: with the sender's memory, and the receiver's if that
+    /// is.
     fn directions(&self, mut each: impl FnMut(Tapped, &Sheet, Option<&Sheet>)) {
         for known in self.known.values() {
             let head = &known.page.head;

@@ -423,7 +423,12 @@ impl Rendezvous {
     fn keep_name(&mut self) {
         let for_others = !self.me.allowed.is_empty();
         let restored = self.directory.restore(&self.me.name, &self.bound, for_others);
-        let Some((directory, bound)) = restored else { return };
+        let Some((directory, bound)) = restored else {
+            if self.directory.whereabouts(&self.me.name).is_none() {
+                self.directory.tell_where(&self.me.name, &self.status.whereabouts());
+            }
+            return;
+        };
         let _ = epoll::delete(&self.sets.rendezvous, &self.bound.listener);
         (self.directory, self.bound) = (directory, bound);
         self.directory.tell_where(&self.me.name, &self.status.whereabouts());

@@ -27,7 +27,9 @@ fn files(directory: &Path) -> Vec<String> {
 }
 
 fn notes(directory: &Path) -> Vec<String> {
-    files(directory).into_iter().filter(|file| file.starts_with(".@")).collect()
+    // Those of endpoints; a node has one of its own.
+    let of_endpoint = |file: &String| file.starts_with(".@") && !file.starts_with(".@status@");
+    files(directory).into_iter().filter(of_endpoint).collect()
 }
 
 #[test]

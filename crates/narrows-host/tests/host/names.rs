@@ -14,8 +14,8 @@ fn sockets(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory.join("default")).unwrap();
     let mut names: Vec<String> =
         entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    // Not a node's: what this user locks in a directory that others can open.
-    names.retain(|name| !name.starts_with(".lock-"));
+    // No sockets: what this user locks in a directory that others can open, and where pages are.
+    names.retain(|name| !name.starts_with(".lock-") && !name.starts_with(".@status@"));
     names.sort();
     names
 }
