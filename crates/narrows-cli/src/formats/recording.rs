@@ -55,13 +55,13 @@ pub fn read(path: &Path, playing: Playing) -> Result<Workload, Failure> {
         let what = format!("has {count} flows, and a workload at most {MAX_FLOWS}: record fewer");
         return Err(wrong(what));
     }
-    let last = streams.iter().flat_map(|(_, calls)| calls).map(|call| call.at).max();
+    let last = streams.iter().flat_map(|played| &played.calls).map(|call| call.at).max();
     let duration = last.unwrap_or_default() + Duration::from_millis(10);
     if duration > MAX_DURATION {
         return Err(wrong("is longer than the 24 hours that a workload may be".to_owned()));
     }
     let costs = playing.cost.map_or_else(Costs::default, Costs::Everywhere);
-    let flows = streams.into_iter().map(|(name, calls)| flow(name, calls, &costs)).collect();
+    let flows = streams.into_iter().map(|played| flow(played, &costs)).collect();
     let file_name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Workload {
         name: file_name,
@@ -73,49 +73,75 @@ pub fn read(path: &Path, playing: Playing) -> Result<Workload, Failure> {
     })
 }
 
-/// The calls of each flow, in the order in which flows began.
-fn streams(file: &Trace, speed: f64) -> Vec<(String, Vec<Recorded>)> {
-    let mut responses: HashMap<(String, u32, u16), VecDeque<u32>> = HashMap::new();
+/// A flow of a recording.
+struct Played {
+    name: String,
+    calls: Vec<Recorded>,
+    /// When each began and was over, in nanoseconds.
+    spans: Vec<(u64, u64)>,
+}
+
+impl Played {
+    /// The most calls that were under way at once.
+    fn depth(&self) -> usize {
+        let begins = self.spans.iter().map(|&(begin, _)| (begin, 1));
+        let ends = self.spans.iter().map(|&(_, end)| (end, -1));
+        let mut changes: Vec<(u64, i64)> = begins.chain(ends).collect();
+        // What ends as another begins is not under way with it.
+        changes.sort_unstable();
+        let under_way = changes.iter().scan(0, |count, (_, by)| {
+            *count += by;
+            Some(*count)
+        });
+        usize::try_from(under_way.max().unwrap_or(1)).unwrap_or(1).clamp(1, MAX_DEPTH)
+    }
+}
+
+/// The flows, in the order in which they began.
+fn streams(file: &Trace, speed: f64) -> Vec<Played> {
+    let mut responses: HashMap<(String, u32, u16), VecDeque<(u32, u64)>> = HashMap::new();
     let sender = |track: u32| file.tracks.get(track as usize).map_or("", |track| &track.name);
     for journey in file.messages.iter().filter(|journey| journey.kind == "response") {
         // A response goes to the flow whose call has its number.
         let to = (journey.peer.clone(), journey.target, journey.tag);
-        responses.entry(to).or_default().push_back(journey.bytes);
+        responses.entry(to).or_default().push_back((journey.bytes, journey.began));
     }
     let played = |journey: &&Journey| matches!(journey.kind.as_str(), "request" | "message");
     let sent = file.messages.iter().filter(played).filter(|journey| journey.sent.is_some());
     let start = sent.clone().map(|journey| journey.began).min().unwrap_or_default();
     let mut places: BTreeMap<Stream, usize> = BTreeMap::new();
-    let mut all: Vec<(String, Vec<Recorded>)> = Vec::new();
+    let mut all: Vec<Played> = Vec::new();
     for journey in sent {
         let (track, _) = journey.sent.unwrap_or_default();
         let from = sender(track).to_owned();
-        let response = match journey.kind.as_str() {
-            "request" => {
-                let of = (from.clone(), journey.source, journey.tag);
-                responses.get_mut(&of).and_then(VecDeque::pop_front).unwrap_or(0)
-            }
-            _ => 0,
-        };
+        let answered = (journey.kind == "request").then(|| {
+            let of = (from.clone(), journey.source, journey.tag);
+            responses.get_mut(&of).and_then(VecDeque::pop_front)
+        });
+        let taken = journey.taken.map_or(journey.began, |(_, at)| at);
+        let (response, end) = answered.flatten().unwrap_or((0, taken));
         let (peer, kind) = (journey.peer.clone(), journey.kind.clone());
         let key = (track, peer, kind, journey.source, journey.target);
         let next = all.len();
         let place = *places.entry(key).or_insert(next);
         if place == next {
             let name = format!("{from}.{}-{}.{}", journey.source, journey.peer, journey.target);
-            all.push((name, Vec::new()));
+            all.push(Played { name, calls: Vec::new(), spans: Vec::new() });
         }
         let at = Duration::from_nanos(journey.began - start).div_f64(speed);
         let length = |bytes: u32| (bytes as usize).min(MAX_BYTES);
         let request = length(journey.bytes).max(ORDER_BYTES);
-        if let Some((_, calls)) = all.get_mut(place) {
-            calls.push(Recorded { at, request, response: length(response) });
+        if let Some(played) = all.get_mut(place) {
+            played.calls.push(Recorded { at, request, response: length(response) });
+            played.spans.push((journey.began, end.max(journey.began + 1)));
         }
     }
     all
 }
 
-fn flow(name: String, mut calls: Vec<Recorded>, costs: &Costs) -> Flow {
+fn flow(played: Played, costs: &Costs) -> Flow {
+    let depth = played.depth();
+    let Played { name, mut calls, .. } = played;
     calls.sort_by_key(|call| call.at);
     let middle = |of: fn(&Recorded) -> usize| {
         let mut all: Vec<usize> = calls.iter().map(of).collect();
@@ -145,7 +171,7 @@ fn flow(name: String, mut calls: Vec<Recorded>, costs: &Costs) -> Flow {
             jitter: Duration::ZERO,
             burst: 1,
             count: Some(calls.len() as u64),
-            depth: MAX_DEPTH,
+            depth,
             recorded: Some(calls.into()),
         },
     }
