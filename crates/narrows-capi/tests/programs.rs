@@ -11,6 +11,8 @@ mod across;
 mod attacker;
 #[path = "mqx/neighbour.rs"]
 mod neighbour;
+#[path = "c/observed.rs"]
+mod observed;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -267,4 +269,22 @@ fn every_program_is_run() {
     }
     let kinds = ["", "test", "example", "linx", "mqx", "native", "attacked", "beside", "bridged"];
     assert_eq!(count, words.iter().filter(|word| !kinds.contains(word)).count());
+}
+
+#[test]
+fn programs_that_know_nothing_of_it_are_seen_by_whoever_looks() {
+    // Of each interface one with processes that talk.
+    for program in ["tests/c/scalars.c", "tests/linx/peers.c", "tests/mqx/processors.c"] {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(program);
+        let onlooker = std::cell::Cell::new(None);
+        run_beside(&source, &C11, |meeting| {
+            onlooker.set(Some(observed::Onlooker::start(meeting)));
+        });
+        let found = onlooker.take().expect("it was started").end();
+        let processes: std::collections::BTreeSet<u32> =
+            found.nodes.iter().map(|(_, process)| *process).collect();
+        assert!(processes.len() >= 2, "{program}: {found:?}");
+        assert!(found.most > 0, "{program}: {found:?}");
+        println!("{program}: {found:?}");
+    }
 }

@@ -9,6 +9,7 @@ mod common;
 mod gateway;
 mod linx;
 mod peer;
+mod ps;
 mod record;
 mod run;
 mod sessions;

@@ -159,8 +159,17 @@ fn a_recording_is_played_on_a_chip_the_same_to_the_bit_each_time_and_advised_on(
     const COUNT: u64 = 100;
     let (_directory, out, _) = recording(COUNT, &[]);
     let out = out.to_str().unwrap();
-    let arguments =
-        ["replay", out, "--on", "davinci", "--strategy", "copy/interrupt,auto", "--json"];
+    let arguments = [
+        "replay",
+        out,
+        "--on",
+        "davinci",
+        "--strategy",
+        "copy/interrupt,auto",
+        "--speed",
+        "0.2",
+        "--json",
+    ];
     let first = stdout(&narrows(&arguments));
     assert_eq!(first, stdout(&narrows(&arguments)), "a replay is the same each time");
     let report: Value = serde_json::from_str(&first).unwrap();

@@ -99,7 +99,7 @@ pub struct Counts {
     /// What the node alone, or both nodes, say besides; none if only the peer's memory is to be
     /// seen, of which the counts above are taken then.
     pub own: Option<Own>,
-    /// Messages of the peer's that wait to be received; none if the peer's memory is not to be seen.
+    /// Messages of the peer's that wait to be received; none if the peer's memory is not seen.
     pub waiting: Option<u32>,
     /// Messages that the node can send before the peer has to give credit.
     pub credit: Option<u32>,

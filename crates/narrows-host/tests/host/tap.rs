@@ -17,6 +17,10 @@ fn each_message_is_seen_once_and_in_order_with_what_it_carries() {
     one.open(PORT).unwrap();
     other.open(PORT).unwrap();
     let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
+    while other.links().next().is_none() {
+        other.wait_any(Some(PATIENCE));
+        other.poll();
+    }
     let observer = Observer::new("default", Some(directory.path())).unwrap();
     let mut tap = Tap::new(observer, true);
     let mut seen = Vec::new();

@@ -1,5 +1,5 @@
-//! Causes add up to each latency, and what is injected is named first. `NARROWS_CASES` says how many
-//! simulations are run of each kind, `NARROWS_SEED` with which the first begins:
+//! Causes add up to each latency, and what is injected is named first. `NARROWS_CASES` says how
+//! many simulations are run of each kind, `NARROWS_SEED` with which the first begins:
 //! `NARROWS_CASES=1000 cargo test --release -p narrows-sim --test chips causes`.
 
 use crate::common::dice::Dice;

@@ -116,8 +116,10 @@ impl<Q: Memory> Sight<Q> {
         let at = |sequence: u32| sequence.wrapping_sub(1).wrapping_mul(self.layout.line() / 4);
         // Acquire: pairs with the release in `Producer::write`.
         let Some(words) = slots.load_slot(at(sequence), sequence) else {
-            let found = slots.load(at(sequence)).wrapping_sub(sequence);
-            let later = found != 0 && found <= u32::MAX / 2 && found.is_multiple_of(count);
+            let found = slots.load(at(sequence));
+            let by = found.wrapping_sub(sequence);
+            // Zero is in a slot that was never written.
+            let later = found != 0 && by != 0 && by <= u32::MAX / 2 && by.is_multiple_of(count);
             return Ok(if later { Glimpse::Overwritten } else { Glimpse::NotYet });
         };
         let in_slot = self.layout.in_slot() as usize;

@@ -347,9 +347,9 @@ pub trait Platform: Sized {
         let _ = note;
     }
 
-    /// Notes what has become of the flow at this place of the node's table; nothing if there is none
-    /// there any more. For platforms whose nodes can be looked at. Called when a flow is opened or
-    /// closed, when it changes its strategy, and when its link ends, never for a message.
+    /// Notes what has become of the flow at this place of the node's table; nothing if there is
+    /// none there any more. For platforms whose nodes can be looked at. Called when a flow is
+    /// opened or closed, when it changes its strategy, and when its link ends, never for a message.
     fn flow(&self, place: u16, flow: Option<&FlowNote>) {
         let _ = (place, flow);
     }

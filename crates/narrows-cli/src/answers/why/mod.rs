@@ -1,6 +1,7 @@
 //! `narrows why`: what messages of a trace waited for.
 //!
-//! [`Causes`] finds the cause of each instant; a `row` has a message, and `text` says it in `words`.
+//! [`Causes`] finds the cause of each instant; a `row` has a message, and `text` says it in
+//! `words`.
 
 pub mod flags;
 mod row;

@@ -53,6 +53,9 @@ impl<W: Write> Keeper<W> {
         match passed {
             Passed::Sent(number, descriptor, payload) => {
                 let id = id(number);
+                if kept.messages == 0 {
+                    kept.taken = number.wrapping_sub(1);
+                }
                 kept.messages += 1;
                 kept.bytes += u64::from(descriptor.len);
                 kept.without_payload += u64::from(self.with_payload && payload.is_none());
@@ -61,7 +64,10 @@ impl<W: Write> Keeper<W> {
                 self.writer.sent(row, at, &message)
             }
             Passed::Taken(up_to) => {
-                // Numbers of messages wrap round. What was before the recording is not in it.
+                if kept.messages == 0 {
+                    return Ok(());
+                }
+                // Numbers of messages wrap round.
                 let count = up_to.wrapping_sub(kept.taken).min(1 << 16);
                 let first = up_to.wrapping_sub(count);
                 kept.taken = up_to;

@@ -83,8 +83,8 @@ fn whatever_comes_nothing_of_it_stays_and_honest_peers_meet() {
                 scene.newcomer();
             }
             scene.exchange();
-            // A link that has ended keeps its memory, the descriptor that others read it by, and the
-            // peer's bell until its place is needed; a stranger that is silent has a second.
+            // A link that has ended keeps its memory, the descriptor that others read it by, and
+            // the peer's bell until its place is needed; a stranger that is silent has a second.
             if random.one_in(64) {
                 scene.until(|_| {
                     let now = possessions();
