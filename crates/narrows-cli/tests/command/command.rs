@@ -153,10 +153,16 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "-platform-list",
         "-platform-show",
         "-platform",
+        "-ps",
+        "-record",
+        "-replay",
         "-run",
         "-sweep",
+        "-top",
         "-tune",
+        "-view",
         "-voip",
+        "-why",
         "",
     ];
     assert_eq!(pages, names.map(|name| format!("narrows{name}.1")));
