@@ -1,6 +1,6 @@
 //! What users write down, and how it is read and checked: the names of strategies, [`workload`]s,
-//! [`platform`]s, audio files, pictures, [`recording`]s, the [`functions`] that workloads name, and files of
-//! [`tasks`] or of flows through accelerators ([`offload`]).
+//! [`platform`]s, audio files, pictures, [`recording`]s, the [`functions`] that workloads name, and
+//! files of [`tasks`] or of flows through accelerators ([`offload`]).
 
 pub mod functions;
 pub mod linx;

@@ -182,7 +182,8 @@ mod tests {
     use super::*;
     use narrows_trace::{Message, Row, Writer};
 
-    /// A recording of calls of these lengths from `a` to `b`, one each millisecond, and of messages.
+    /// A recording of calls of these lengths from `a` to `b`, one each millisecond, and of
+    /// messages.
     fn recording(calls: &[(u32, u32)]) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut writer = Writer::new(file.reopen().unwrap());
