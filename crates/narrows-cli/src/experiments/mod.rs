@@ -3,8 +3,8 @@
 //! published figures beside what a simulated chip gives, [`sweep`] goes through a grid of them,
 //! [`calibrate`] writes a platform of this machine, [`mcapi`] runs programs in C on one, `cluster`
 //! places tasks on processors that share no memory, `offload` takes flows through accelerators,
-//! [`voip`] makes real calls and [`gateway`] carries real sessions, both of processes that live in a
-//! `house`.
+//! [`voip`] makes real calls and [`gateway`] carries real sessions, both of processes that live in
+//! a `house`.
 
 pub(crate) mod advice;
 pub mod bench;
