@@ -29,7 +29,7 @@ pub mod workload;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     ("control", control::run),
     ("descriptor", descriptor::run),
     ("frames", frames::run),
