@@ -1,8 +1,7 @@
 //! Recordings as workloads: the calls and messages of a trace, each when it was sent.
 
 use super::workload::{
-    DEFAULT_DURATION, Flow, MAX_BYTES, MAX_DEPTH, MAX_DURATION, MAX_FLOWS, Presence, Recorded,
-    Source, Work, Workload,
+    Flow, MAX_BYTES, MAX_DEPTH, MAX_DURATION, MAX_FLOWS, Presence, Recorded, Source, Work, Workload,
 };
 use crate::base::failure::{Failure, Kind};
 use crate::base::trace;
@@ -14,6 +13,10 @@ use narrows_trace::{Journey, Trace};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::Path;
 use std::time::Duration;
+
+/// The longest period that a flow is said to have: an application would not look more seldom
+/// whether an answer has come.
+const RARE: Duration = Duration::from_secs(1);
 
 /// How a recording is played.
 #[derive(Clone, Copy, Debug)]
@@ -56,16 +59,18 @@ pub fn read(path: &Path, playing: Playing) -> Result<Workload, Failure> {
         return Err(wrong(what));
     }
     let last = streams.iter().flat_map(|played| &played.calls).map(|call| call.at).max();
-    let duration = last.unwrap_or_default() + Duration::from_millis(10);
+    // The run ends when all is played. It may take longer than it took.
+    let last = last.unwrap_or_default();
+    let duration = last + last / 4 + RARE;
     if duration > MAX_DURATION {
         return Err(wrong("is longer than the 24 hours that a workload may be".to_owned()));
     }
     let costs = playing.cost.map_or_else(Costs::default, Costs::Everywhere);
-    let flows = streams.into_iter().map(|played| flow(played, &costs)).collect();
+    let flows = streams.into_iter().map(|played| flow(played, &costs, duration)).collect();
     let file_name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Workload {
         name: file_name,
-        duration: if duration.is_zero() { DEFAULT_DURATION } else { duration },
+        duration,
         strategies: vec![Policy::Same(Strategy::default())],
         memory: None,
         flows,
@@ -139,7 +144,7 @@ fn streams(file: &Trace, speed: f64) -> Vec<Played> {
     all
 }
 
-fn flow(played: Played, costs: &Costs) -> Flow {
+fn flow(played: Played, costs: &Costs, duration: Duration) -> Flow {
     let depth = played.depth();
     let Played { name, mut calls, .. } = played;
     calls.sort_by_key(|call| call.at);
@@ -152,7 +157,9 @@ fn flow(played: Played, costs: &Costs) -> Flow {
     let [first, last] =
         [calls.first(), calls.last()].map(|call| call.map_or(Duration::ZERO, |c| c.at));
     let gaps = u32::try_from(calls.len() - 1).unwrap_or(u32::MAX);
-    let period = (gaps > 0).then(|| (last - first) / gaps).filter(|period| !period.is_zero());
+    // Of a single call, or of several at one moment, as if it were a rare one.
+    let period = last.saturating_sub(first).checked_div(gaps).filter(|period| !period.is_zero());
+    let period = Some(period.unwrap_or(duration).min(RARE));
     Flow {
         name,
         work: Work::Busy(Duration::ZERO),
