@@ -154,13 +154,14 @@ impl Given {
 }
 
 /// The trace that is asked for, and whether what was asked for is traced.
-fn trace(command: &Command) -> (&TraceFile, bool) {
+fn trace<'f>(command: &'f Command, given: &Given) -> (&'f TraceFile, bool) {
     match command {
         Command::Run(run) => (&run.trace, true),
+        Command::Replay(replay) => (&replay.trace, true),
         Command::Bench(bench) => {
-            let which = &bench.which;
-            let traced = matches!(
-                which,
+            // On a chip too, or by nodes of this machine: something carries links there.
+            let on_both = matches!(
+                bench.which,
                 Which::Limit(_)
                     | Which::Bounds(_)
                     | Which::Pingpong(_)
@@ -176,7 +177,7 @@ fn trace(command: &Command) -> (&TraceFile, bool) {
                     | Which::T5(_)
                     | Which::T6(_)
             );
-            (&bench.trace, traced || which.common().place.platform().is_none())
+            (&bench.trace, on_both || given.heeds.contains(&Carrier))
         }
         _ => (&TraceFile { trace: None }, true),
     }
@@ -197,9 +198,13 @@ pub fn check(flags: &Flags) -> Result<(), Failure> {
         };
         return Err(Failure::new(Kind::Usage, text));
     }
-    if let (TraceFile { trace: Some(_) }, false) = trace(&flags.command) {
-        let text =
-            format!("--trace says nothing to {} on a chip: leave it or --on out", given.name);
+    if let (TraceFile { trace: Some(_) }, false) = trace(&flags.command, &given) {
+        let text = match given.on_chip {
+            true => {
+                format!("--trace says nothing to {} on a chip: leave it or --on out", given.name)
+            }
+            false => format!("--trace says nothing to {}: leave it out", given.name),
+        };
         return Err(Failure::new(Kind::Usage, text));
     }
     let one = flags.global.cores.is_some_and(Cores::are_one);

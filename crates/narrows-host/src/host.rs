@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use narrows::link::Name;
-use narrows::memory::Layout;
 use narrows::platform::{
-    Connected, EngineError, Event, FlowNote, FlowStage, HuntError, Instant, Memory, NoStorage,
-    Platform, Wait, Watch, Woken,
+    Connected, EngineError, Event, FlowNote, FlowStage, HuntError, Instant, NoStorage, Platform,
+    Wait, Watch, Woken,
 };
 use narrows::span::{Edge, Note, Span};
 use narrows_trace::{Category, Value};
@@ -30,7 +29,7 @@ use crate::memory::words::PeerWords;
 use crate::memory::{LINE, PeerRegion, Region};
 use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::{Farewell, Linked, News, Rendezvous};
-use crate::trace::{Fact, Recorder, Stamps, Trace};
+use crate::trace::{Recorder, Stamps, Trace};
 
 /// Nanoseconds after which a spinning node looks at the rendezvous again.
 const LOOK_EVERY: u64 = 1_000_000;
@@ -76,8 +75,6 @@ pub struct Host {
     looked: Cell<bool>,
     sets: Arc<Sets>,
     stamps: Stamps,
-    /// Which life of its name this is.
-    incarnation: u64,
     engine: Option<Engine>,
 }
 
@@ -86,7 +83,7 @@ impl Host {
         (door, background): (Arc<Door>, Option<Background>),
         sets: Arc<Sets>,
         engine: Option<Engine>,
-        (incarnation, recorder): (u64, Option<Recorder>),
+        recorder: Option<Recorder>,
     ) -> Host {
         Host {
             _background: background,
@@ -97,7 +94,6 @@ impl Host {
             looked: Cell::new(false),
             sets,
             stamps: Stamps::new(recorder),
-            incarnation,
             engine,
         }
     }
@@ -307,12 +303,6 @@ impl Host {
     }
 }
 
-/// The number of one direction of a link, by its sender's life and half: both ends find the same.
-fn direction(incarnation: u64, half: &impl Memory) -> u64 {
-    let start = Layout::read(half, LINE).map_or(0, |layout| layout.start_of_messages());
-    Fact::direction(incarnation, start)
-}
-
 /// The tick at which a deadline comes.
 fn ticks_at(ticks: u64, deadline: Instant) -> u64 {
     let left = deadline.since(clock::now()).as_nanos();
@@ -444,13 +434,8 @@ impl Platform for Host {
         }
         Some(match self.door.next()? {
             News::Connected(linked) => {
+                self.stamps.linked(&linked);
                 let Linked { key, name, incarnation, own, peer, bell } = *linked;
-                self.stamps.linked(|| Fact {
-                    key,
-                    peer: name,
-                    sends: direction(self.incarnation, &own),
-                    receives: direction(incarnation, &peer),
-                });
                 Ok(Event::Connected(Connected { key, name, incarnation, own, peer, bell }))
             }
             News::Lost(key, reason) => {

@@ -261,7 +261,7 @@ impl Options {
         let door = Arc::new(Door::new(rendezvous, Arc::clone(&sets)).map_err(no_bell)?);
         let background = Background::start(&door)
             .map_err(|e| OpenError::system("start a thread (see Options::background)", e))?;
-        let recorder = tracer.map(|tracer| Recorder::new(tracer, &name));
-        Ok(Host::new((door, background), sets, engine, (incarnation, recorder)))
+        let recorder = tracer.map(|tracer| Recorder::new(tracer, &name, incarnation));
+        Ok(Host::new((door, background), sets, engine, recorder))
     }
 }

@@ -18,8 +18,9 @@ use narrows::span::{Edge, Note, Span};
 use narrows_trace::{Category, Value};
 
 use crate::clock;
+use crate::rendezvous::Linked;
 use event::Event;
-pub(crate) use recorder::{Fact, Recorder};
+pub(crate) use recorder::Recorder;
 pub(crate) use tracer::Tracer;
 
 /// The variable of the environment that names the file of a process's trace: all nodes of the
@@ -84,8 +85,13 @@ impl Stamps {
 
     #[cold]
     fn record(&self, event: &Event) {
+        self.record_at(clock::ticks(), event);
+    }
+
+    #[inline]
+    fn record_at(&self, ticks: u64, event: &Event) {
         if let Some(recorder) = &self.recorder {
-            recorder.note(event);
+            recorder.note(ticks, event);
         }
         if self.told {
             events::tell(event);
@@ -120,9 +126,9 @@ impl Stamps {
     }
 
     /// A link is up.
-    pub(crate) fn linked(&self, fact: impl FnOnce() -> Fact) {
+    pub(crate) fn linked(&self, link: &Linked) {
         if let Some(recorder) = &self.recorder {
-            recorder.linked(fact());
+            recorder.linked(link);
         }
     }
 
@@ -153,12 +159,7 @@ impl Stamps {
     #[inline]
     fn push_now(&self, span: Span, edge: Edge, id: u32) {
         let ticks = clock::ticks();
-        if let Some(recorder) = &self.recorder {
-            recorder.note_at(ticks, &Event::Stamp(span, edge, id));
-        }
-        if self.told {
-            events::tell(&Event::Stamp(span, edge, id));
-        }
+        self.record_at(ticks, &Event::Stamp(span, edge, id));
         if !self.kept.get() {
             return;
         }

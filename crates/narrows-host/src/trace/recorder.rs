@@ -3,12 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use narrows::link::Name;
+use narrows::memory::Layout;
+use narrows::platform::Memory;
 use narrows_trace::{Category, Value};
 
 use super::event::Event;
 use super::ring::Ring;
 use super::tracer::Tracer;
 use crate::clock;
+use crate::memory::LINE;
+use crate::rendezvous::Linked;
 
 /// What is known of a link.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +28,11 @@ pub(crate) struct Fact {
     pub receives: u64,
 }
 
-impl Fact {
-    /// The number of one direction of a link: of the life of its sender and the number that the
-    /// sender's ring begins with, which is another for each of its links.
-    pub fn direction(incarnation: u64, start: u32) -> u64 {
-        message_id(incarnation, start)
-    }
+/// The number of one direction of a link, which both ends find: of the life of its sender and the
+/// number that the ring in the sender's half begins with, another for each of its links.
+fn direction(incarnation: u64, half: &impl Memory) -> u64 {
+    let start = Layout::read(half, LINE).map_or(0, |layout| layout.start_of_messages());
+    message_id(incarnation, start)
 }
 
 /// Tells a message from all others of a trace: by its direction and its number there.
@@ -52,35 +55,37 @@ pub(crate) struct Recorder {
     shared: Arc<Shared>,
     tracer: Arc<Tracer>,
     node: u64,
+    /// Which life of its name the node is.
+    incarnation: u64,
 }
 
 impl Recorder {
-    /// The recorder of a node of this name.
-    pub fn new(tracer: Arc<Tracer>, name: &Name) -> Recorder {
+    /// The recorder of a node of this name, in this life.
+    pub fn new(tracer: Arc<Tracer>, name: &Name, incarnation: u64) -> Recorder {
         let shared = Arc::new(Shared { ring: Ring::new(), facts: Mutex::default() });
         let node = tracer.enter(name, &shared);
-        Recorder { shared, tracer, node }
-    }
-
-    /// Notes something, now.
-    #[inline]
-    pub fn note(&self, event: &Event) {
-        self.note_at(clock::ticks(), event);
+        Recorder { shared, tracer, node, incarnation }
     }
 
     /// Notes something that happened at this tick.
     #[inline]
-    pub fn note_at(&self, ticks: u64, event: &Event) {
+    pub fn note(&self, ticks: u64, event: &Event) {
         self.shared.ring.put(ticks, event);
     }
 
     /// Notes that a link is up.
-    pub fn linked(&self, fact: Fact) {
+    pub fn linked(&self, link: &Linked) {
+        let fact = Fact {
+            key: link.key,
+            peer: link.name,
+            sends: direction(self.incarnation, &link.own),
+            receives: direction(link.incarnation, &link.peer),
+        };
         let mut facts = self.shared.facts.lock().unwrap_or_else(PoisonError::into_inner);
         let number = facts.len() as u32;
         facts.push(fact);
         drop(facts);
-        self.note(&Event::Linked(number));
+        self.note(clock::ticks(), &Event::Linked(number));
     }
 
     /// Writes what a program has to say of this moment.
