@@ -29,6 +29,8 @@ mod read;
 mod schema;
 mod write;
 
+use narrows::span::Passage;
+
 pub use causes::{Cause, Causes, Of, Step};
 pub use read::{Counted, Happened, Journey, Kind, ReadError, Slice, Trace, Track, read};
 pub use write::{Sealed, Value, Writer};
@@ -204,4 +206,24 @@ pub struct Message {
     pub tag: u16,
     /// What it carries, if that was kept.
     pub payload: Option<Vec<u8>>,
+}
+
+impl Message {
+    /// A message that the stack notes, with what its trace alone knows of it.
+    #[must_use]
+    pub fn of(passage: &Passage, id: u64, began: u64, peer: String) -> Message {
+        Message {
+            id,
+            began,
+            number: passage.number,
+            bytes: passage.bytes,
+            kind: passage.kind.name().to_owned(),
+            peer,
+            source: passage.source.into(),
+            target: passage.target.into(),
+            priority: passage.priority,
+            tag: passage.tag,
+            payload: None,
+        }
+    }
 }

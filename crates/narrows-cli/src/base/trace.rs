@@ -76,12 +76,16 @@ pub fn name(path: &Path) -> String {
 /// # Errors
 /// [`Kind::Input`] if it cannot be read or is no trace.
 pub fn read(path: &Path) -> Result<narrows_trace::Trace, Failure> {
+    read_to("read", path, "name what --trace or narrows record wrote")
+}
+
+/// As [`read`]. What it is read for, and what to name instead, is said if it cannot be.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_to(aim: &str, path: &Path, advice: &str) -> Result<narrows_trace::Trace, Failure> {
     let refuse = |cause: String| {
-        let text = format!(
-            "cannot read {}: {cause}: name what --trace or narrows record wrote",
-            name(path)
-        );
-        Failure::new(Kind::Input, text)
+        Failure::new(Kind::Input, format!("cannot {aim} {}: {cause}: {advice}", name(path)))
     };
     let from: Box<dyn BufRead> = match path.as_os_str() == "-" {
         true => Box::new(io::stdin().lock()),

@@ -234,6 +234,10 @@ fn what_is_no_trace_is_refused_in_a_sentence() {
     refused(&["why", &write("foreign", &[10, 2, 0x18, 7])], 4, "has no messages");
     refused(&["bench", "storm", "--on", "davinci", "--trace", &at("x")], 2, "--trace");
     refused(&["bench", "throughput", "--on", "bmm-clusters", "--trace", &at("x")], 2, "--trace");
+    // They simulate, or reckon, and no node of this machine does anything.
+    for bench in [&["sra"][..], &["sim"], &["tune"], &["advise", "--cases", "1"]] {
+        refused(&[&["bench"], bench, &["--trace", &at("x")]].concat(), 2, "--trace says nothing");
+    }
     let nowhere = at("no/where");
     refused(&[&RUN[..], &["--trace", &nowhere]].concat(), 5, "cannot write");
     assert!(!Path::new(&at("x")).exists());

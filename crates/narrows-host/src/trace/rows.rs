@@ -196,19 +196,8 @@ impl Rows {
     ) -> io::Result<()> {
         let began = self.began.take().unwrap_or(at);
         let Some(fact) = self.links.get(&passage.link) else { return Ok(()) };
-        let message = Message {
-            id: message_id(fact.sends, passage.number),
-            began,
-            number: passage.number,
-            bytes: passage.bytes,
-            kind: passage.kind.name().into(),
-            peer: fact.peer.to_string(),
-            source: passage.source.into(),
-            target: passage.target.into(),
-            priority: passage.priority,
-            tag: passage.tag,
-            payload: None,
-        };
+        let id = message_id(fact.sends, passage.number);
+        let message = Message::of(passage, id, began, fact.peer.to_string());
         writer.sent(self.row(), at, &message)
     }
 

@@ -1,28 +1,41 @@
 //! A tap: every message of two nodes, read by somebody who is neither.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::common::{PATIENCE, name};
 use narrows::endpoint::Address;
-use narrows_host::Options;
+use narrows::link::LinkId;
 use narrows_host::observe::{Observer, Passed, Tap};
+use narrows_host::{Node, Options};
 
 const PORT: u16 = 1;
 
-#[test]
-fn each_message_is_seen_once_and_in_order_with_what_it_carries() {
-    let directory = tempfile::tempdir().unwrap();
-    let open = |name: &str| Options::new(name).directory(directory.path()).node().unwrap();
+/// Two nodes with a port each, and the link of the first with the second, which both have.
+fn linked(directory: &Path) -> (Node, Node, LinkId) {
+    let open = |name: &str| {
+        let mut node = Options::new(name).directory(directory).node().unwrap();
+        node.open(PORT).unwrap();
+        node
+    };
     let (mut one, mut other) = (open("one"), open("other"));
-    one.open(PORT).unwrap();
-    other.open(PORT).unwrap();
     let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
     while other.links().next().is_none() {
         other.wait_any(Some(PATIENCE));
         other.poll();
     }
-    let observer = Observer::new("default", Some(directory.path())).unwrap();
-    let mut tap = Tap::new(observer, true);
+    (one, other, link)
+}
+
+fn tap(directory: &Path, with_payload: bool) -> Tap {
+    Tap::new(Observer::new("default", Some(directory)).unwrap(), with_payload)
+}
+
+#[test]
+fn each_message_is_seen_once_and_in_order_with_what_it_carries() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut one, mut other, link) = linked(directory.path());
+    let mut tap = tap(directory.path(), true);
     let mut seen = Vec::new();
     for number in 0..1000_u32 {
         let bytes = vec![number as u8; 1 + number as usize % 200];
@@ -45,13 +58,8 @@ fn each_message_is_seen_once_and_in_order_with_what_it_carries() {
 #[test]
 fn what_was_overwritten_is_counted() {
     let directory = tempfile::tempdir().unwrap();
-    let open = |name: &str| Options::new(name).directory(directory.path()).node().unwrap();
-    let (mut one, mut other) = (open("one"), open("other"));
-    one.open(PORT).unwrap();
-    other.open(PORT).unwrap();
-    let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
-    let observer = Observer::new("default", Some(directory.path())).unwrap();
-    let mut tap = Tap::new(observer, false);
+    let (mut one, mut other, link) = linked(directory.path());
+    let mut tap = tap(directory.path(), false);
     const COUNT: u32 = 5000;
     let (mut seen, mut missed) = (0, 0);
     for number in 0..COUNT {

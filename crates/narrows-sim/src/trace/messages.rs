@@ -82,19 +82,8 @@ impl Tracer {
             Carried::Control => at,
             _ => self.messages.begun.remove(&process).unwrap_or(at),
         };
-        let message = Message {
-            id: self.message_id(passage.link, passage.number),
-            began,
-            number: passage.number,
-            bytes: passage.bytes,
-            kind: passage.kind.name().to_owned(),
-            peer: peer.to_owned(),
-            source: passage.source.into(),
-            target: passage.target.into(),
-            priority: passage.priority,
-            tag: passage.tag,
-            payload: None,
-        };
+        let id = self.message_id(passage.link, passage.number);
+        let message = Message::of(passage, id, began, peer.to_owned());
         self.file.write(at, |out| out.sent(row, at, &message));
     }
 

@@ -64,7 +64,8 @@ pub(crate) fn call_id(descriptor: &Descriptor) -> u32 {
 }
 
 /// What is noted of a message on its way over a link that the platform knows by this key.
-pub(crate) fn passage(link: u32, number: u32, descriptor: &Descriptor) -> Passage {
+#[must_use]
+pub fn passage(link: u32, number: u32, descriptor: &Descriptor) -> Passage {
     let &Descriptor { kind, len: bytes, source, target, priority, tag, .. } = descriptor;
     let kind = match kind {
         Kind::Message => Carried::Message,

@@ -1,6 +1,6 @@
 //! What passes, as a trace: a row for each node, a message for each message.
 
-use narrows::memory::{Descriptor, Kind};
+use narrows::driver;
 use narrows_host::observe::{Passed, Tapped};
 use narrows_trace::{Message, Row, Writer};
 use std::collections::{HashMap, HashSet};
@@ -59,9 +59,10 @@ impl<W: Write> Keeper<W> {
                 kept.messages += 1;
                 kept.bytes += u64::from(descriptor.len);
                 kept.without_payload += u64::from(self.with_payload && payload.is_none());
+                let passage = driver::passage(of.link, number, descriptor);
+                let message = Message::of(&passage, id, at, of.peer.to_string());
                 let payload = payload.map(<[u8]>::to_vec);
-                let message = message(id, at, number, descriptor, of, payload);
-                self.writer.sent(row, at, &message)
+                self.writer.sent(row, at, &Message { payload, ..message })
             }
             Passed::Taken(up_to) => {
                 if kept.messages == 0 {
@@ -97,34 +98,5 @@ impl<W: Write> Keeper<W> {
         self.writer.thread(row, group, pid, number as i32, name)?;
         self.rows.insert(incarnation, row);
         Ok(row)
-    }
-}
-
-fn message(
-    id: u64,
-    at: u64,
-    number: u32,
-    descriptor: &Descriptor,
-    of: &Tapped,
-    payload: Option<Vec<u8>>,
-) -> Message {
-    let kind = match descriptor.kind {
-        Kind::Message => "message",
-        Kind::Request => "request",
-        Kind::Response => "response",
-        Kind::Control => "control",
-    };
-    Message {
-        id,
-        began: at,
-        number,
-        bytes: descriptor.len,
-        kind: kind.to_owned(),
-        peer: of.peer.to_string(),
-        source: descriptor.source.into(),
-        target: descriptor.target.into(),
-        priority: descriptor.priority,
-        tag: descriptor.tag,
-        payload,
     }
 }

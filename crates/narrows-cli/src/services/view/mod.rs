@@ -11,24 +11,27 @@ mod serve;
 #[cfg(test)]
 mod tests;
 
-use crate::base::failure::{Failure, Kind};
-use crate::base::output::{self, without_code};
+use crate::base::failure::Failure;
+use crate::base::output;
 use crate::base::signals::catch_signals;
 use crate::base::table::counted;
+use crate::base::trace;
 use flags::View;
-use narrows_trace::{ReadError, Trace};
+use narrows_trace::Trace;
 use serve::{Content, Serving};
-use std::fs::File;
-use std::io::{BufReader, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::NamedTempFile;
 
+/// What to name instead of a file that is no trace.
+const ADVICE: &str = "name a file that --trace wrote, or another in Perfetto's format";
+
 /// Shows traces until it is stopped, or writes them as a page.
 ///
 /// # Errors
-/// [`Kind::Input`] for a file that is no trace, [`Kind::Output`] for a page that cannot be written,
-/// [`Kind::Usage`] for a port that is taken, [`Kind::Internal`] for the system's refusals.
+/// [`Kind`](crate::base::failure::Kind)'s `Input` for a file that is no trace, `Output` for a page
+/// that cannot be written, `Usage` for a port that is taken, `Internal` for the system's refusals.
 pub fn run(args: &View) -> Result<(), Failure> {
     if let Some(path) = &args.export {
         output::probe_file(path)?;
@@ -37,7 +40,7 @@ pub fn run(args: &View) -> Result<(), Failure> {
     let mut traces = Vec::new();
     for path in &args.files {
         let name = name(path);
-        let trace = read(path)?;
+        let trace = trace::read_to("show", path, ADVICE)?;
         say(&format!("{}: {}", path.display(), summary(&trace)));
         traces.push(columns::encode(&name, &trace));
         names.push(name);
@@ -65,18 +68,6 @@ pub fn run(args: &View) -> Result<(), Failure> {
 /// What the page calls a file.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-fn read(path: &Path) -> Result<Trace, Failure> {
-    let refuse = |cause: String| {
-        let advice = "name a file that --trace wrote, or another in Perfetto's format";
-        Failure::new(Kind::Input, format!("cannot show {}: {cause}: {advice}", path.display()))
-    };
-    let file = File::open(path).map_err(|error| refuse(without_code(&error)))?;
-    narrows_trace::read(BufReader::with_capacity(1 << 16, file)).map_err(|error| match error {
-        ReadError::Io(error) => refuse(without_code(&error)),
-        error => refuse(error.to_string()),
-    })
 }
 
 /// What is in a trace, and what is not.
