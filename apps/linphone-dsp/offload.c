@@ -107,21 +107,25 @@ static int is_stopping(void)
     return stopping;
 }
 
-/* Sleeps until a frame is given, the link has something, or something is due. */
-static void sleep_until(int64_t due)
+/* Sleeps until a frame is given, the link has something, or something is due. Whether the link has. */
+static int sleep_until(int64_t due)
 {
     struct pollfd set[2] = {{event, POLLIN, 0}, {-1, POLLIN, 0}};
     int64_t left = due - now();
     struct timespec time;
     uint64_t count;
-    if (left <= 0 || !dsp_arm(&set[1].fd))
-        return;
+    if (left <= 0)
+        return 0;
+    /* Something is there already. */
+    if (!dsp_arm(&set[1].fd))
+        return 1;
     time.tv_sec = left / SECOND;
     time.tv_nsec = left % SECOND;
     if (ppoll(set, 2, &time, NULL) > 0 && set[0].revents != 0 &&
         read(event, &count, sizeof count) < 0 && errno != EAGAIN)
         settings.log("the event of the coding thread cannot be read");
     dsp_disarm();
+    return set[1].revents != 0;
 }
 
 static void *work(void *unused)
@@ -136,7 +140,9 @@ static void *work(void *unused)
         due = dsp_collect(done);
         if (!dsp_is_linked() && due > hunt)
             due = hunt;
-        sleep_until(due);
+        /* What a link that is looked for has is that it is up. */
+        if (sleep_until(due))
+            hunt = 0;
     }
     take_given();
     dsp_close(done);
