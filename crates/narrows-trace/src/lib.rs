@@ -106,6 +106,8 @@ impl Category {
 
 /// What a process is in, in its row `state`. These names are what `narrows why` goes by.
 pub mod state {
+    use narrows::span::For;
+
     /// It runs.
     pub const RUNNING: &str = "running";
     /// It is ready and another process, more urgent or earlier, has its core.
@@ -163,6 +165,16 @@ pub mod state {
     #[must_use]
     pub fn known(name: &str) -> Option<&'static str> {
         ALL.into_iter().find(|known| *known == name)
+    }
+
+    /// The state of a sender that waits for this.
+    #[must_use]
+    pub fn of_sender(what: For) -> &'static str {
+        match what {
+            For::Credit => NO_CREDIT,
+            For::Block => NO_BLOCK,
+            For::Switch => SWITCHING,
+        }
     }
 }
 

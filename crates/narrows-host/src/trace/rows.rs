@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use narrows::link::Name;
 use narrows::platform::Wait;
-use narrows::span::{Edge, For, Note, Passage, Span};
+use narrows::span::{Carried, Edge, For, Note, Passage, Span};
 use narrows_trace::{Category, Message, Row, Value, Writer, state};
 
 use super::event::Event;
@@ -123,8 +123,7 @@ impl Rows {
             }
             Event::Waits(how) => {
                 let state = match (self.wanted.take(), how) {
-                    (Some(For::Credit | For::Switch), _) => state::NO_CREDIT,
-                    (Some(For::Block), _) => state::NO_BLOCK,
+                    (Some(what), _) => state::of_sender(what),
                     (None, Wait::Spin | Wait::Yield) => state::SPINNING,
                     (None, Wait::Bell) => state::ASLEEP,
                     (None, Wait::Timer) => state::TIMER,
@@ -194,7 +193,11 @@ impl Rows {
         at: u64,
         passage: &Passage,
     ) -> io::Result<()> {
-        let began = self.began.take().unwrap_or(at);
+        // What the stacks say to each other is on the way of nothing that was begun.
+        let began = match passage.kind {
+            Carried::Control => at,
+            _ => self.began.take().unwrap_or(at),
+        };
         let Some(fact) = self.links.get(&passage.link) else { return Ok(()) };
         let id = message_id(fact.sends, passage.number);
         let message = Message::of(passage, id, began, fact.peer.to_string());
@@ -249,5 +252,43 @@ impl Rows {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_begun_is_the_applications_and_a_wait_is_for_what_was_wanted() {
+        let name: Name = "peer".parse().unwrap();
+        let facts = Mutex::new(vec![Fact { key: 1, peer: name, sends: 2, receives: 3 }]);
+        let (mut rows, mut file) = (Rows::new(1, 1, &name), Vec::new());
+        let mut writer = Writer::new(&mut file);
+        let passage = |number, kind| Passage {
+            link: 1,
+            number,
+            kind,
+            bytes: 0,
+            source: 0,
+            target: 0,
+            priority: 0,
+            tag: 0,
+        };
+        let events = [
+            Event::Linked(0),
+            Event::Note(Note::Begins),
+            Event::Note(Note::Sent(passage(1, Carried::Control))),
+            Event::Note(Note::Waits(For::Switch)),
+            Event::Waits(Wait::Bell),
+            Event::Note(Note::Sent(passage(2, Carried::Message))),
+        ];
+        for (at, event) in (10..).step_by(10).zip(events) {
+            rows.write(&mut writer, at, &event, &facts).unwrap();
+        }
+        let trace = narrows_trace::read(&file[..]).unwrap();
+        let began = |number| trace.messages.iter().find(|m| m.number == number).unwrap().began;
+        assert_eq!((began(1), began(2)), (30, 20));
+        assert!(trace.names.iter().any(|name| name == state::SWITCHING), "{:?}", trace.names);
     }
 }

@@ -2,8 +2,7 @@
 
 use super::tracer::Tracer;
 use crate::time::Time;
-use narrows::span::{Carried, For};
-use narrows::span::{Note, Passage};
+use narrows::span::{Carried, Note, Passage};
 use narrows_trace::{Category, Message, Row, Value, state};
 use std::collections::HashMap;
 
@@ -66,11 +65,7 @@ impl Tracer {
                 }
             }
             Note::Waits(what) => {
-                self.states(process).waits = Some(match what {
-                    For::Credit => state::NO_CREDIT,
-                    For::Block => state::NO_BLOCK,
-                    For::Switch => state::SWITCHING,
-                });
+                self.states(process).waits = Some(state::of_sender(what));
             }
         }
     }
