@@ -15,14 +15,15 @@ const DRAIN: Duration = Duration::from_millis(800);
 /// How long a receiver may take to leave.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Ports for clients: below those that the system gives to whoever asks for any.
+/// Ports for clients: below those that the gateway takes for media, and so below those that the
+/// system gives to whoever asks for any. A client binds its port some time after it was found free.
 pub(super) struct Ports {
     next: u16,
 }
 
 impl Ports {
     const FIRST: u16 = 16384;
-    const LAST: u16 = 32000;
+    const LAST: u16 = 19998;
 
     /// Two commands at once begin elsewhere.
     pub fn new() -> Ports {
@@ -201,5 +202,27 @@ impl Session {
     /// How long its frames last.
     fn lasts(&self) -> Duration {
         self.kind.period() * u32::try_from(self.most).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ports;
+
+    /// A gateway that took the port of a client not yet started would end the session.
+    #[test]
+    fn no_port_of_a_client_is_one_of_the_gateway() {
+        let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../apps/gateway/README.md");
+        let text = std::fs::read_to_string(readme).unwrap();
+        let (_, range) = text.split_once("Ports are even ones from ").unwrap();
+        let mut numbers =
+            range.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());
+        let [first, last] = [(); 2].map(|()| numbers.next().unwrap().parse::<u16>().unwrap());
+        assert!(first < last, "{first} to {last}");
+        let mut ports = Ports { next: Ports::LAST };
+        for _ in 0..2 {
+            let port = ports.take().unwrap();
+            assert!(port + 1 < first, "{port}");
+        }
     }
 }
