@@ -3,6 +3,7 @@
 //! `cargo test -p narrows-host --test alone meetings::` runs one theme.
 
 mod background;
+mod beside;
 mod carry;
 mod clients;
 mod closing;

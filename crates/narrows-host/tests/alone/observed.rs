@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -347,94 +347,5 @@ fn another_user() {
     let Some(path) = std::env::var_os("NARROWS_TEST_OBSERVED") else { return };
     for seen in look(Path::new(&path)) {
         println!("{}: {:?} {:?}", seen.name, seen.pulse, seen.status.err());
-    }
-}
-
-/// Round trips of 48 bytes of a pair, in slices of which every other one is beside `narrows top`.
-/// Of each kind, for each slice: nanoseconds of the median round trip, and round trips a second.
-fn slices(directory: &Path, strategy: &str, count: usize, time: Duration) -> [Vec<(f64, f64)>; 2] {
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let strategy: Strategy = strategy.parse().unwrap();
-        let stop = &over;
-        let echo = scope.spawn(move || {
-            let mut node = node(directory, "dsp");
-            node.set_strategy(strategy);
-            let mut buffer = [0; 48];
-            while !stop.load(Ordering::Acquire) {
-                let soon = Some(Duration::from_millis(100));
-                let Ok(message) = node.receive_into(1, &mut buffer, soon) else { continue };
-                node.send(1, message.from, &buffer, SOON).unwrap();
-            }
-        });
-        let mut node = node(directory, "gpp");
-        node.set_strategy(strategy);
-        let link = node.hunt(&name("dsp"), SOON).unwrap();
-        let to = Address { link, port: 1 };
-        let command = std::env::var_os("NARROWS").expect("NARROWS is the path of the command");
-        let mut top = Command::new(command);
-        let top = top.args(["top", "default"]).env("NARROWS_DIR", directory);
-        let mut top = top.stdout(Stdio::null()).spawn().unwrap();
-        let signal = |signal| {
-            let process = rustix::process::Pid::from_child(&top);
-            rustix::process::kill_process(process, signal).unwrap();
-        };
-        let mut kinds = [Vec::new(), Vec::new()];
-        let mut buffer = [0; 48];
-        let mut trips: Vec<u64> = Vec::with_capacity(1 << 24);
-        for slice in 0..2 * count {
-            let beside = slice % 2;
-            signal(if beside == 1 { Signal::CONT } else { Signal::STOP });
-            trips.clear();
-            let begin = Instant::now();
-            while begin.elapsed() < time {
-                let sent = Instant::now();
-                node.send(1, to, &buffer.clone(), SOON).unwrap();
-                node.receive_into(1, &mut buffer, SOON).unwrap();
-                trips.push(sent.elapsed().as_nanos() as u64);
-            }
-            let rate = trips.len() as f64 / begin.elapsed().as_secs_f64();
-            trips.sort_unstable();
-            kinds[beside].push((trips[trips.len() / 2] as f64, rate));
-        }
-        over.store(true, Ordering::Release);
-        top.kill().unwrap();
-        top.wait().unwrap();
-        echo.join().unwrap();
-        kinds
-    })
-}
-
-/// `docs/measured/top.md` has what this prints.
-#[test]
-#[ignore = "it measures, for minutes, and asserts nothing of times"]
-fn round_trips_beside_top() {
-    let number = |name: &str, usual: usize| {
-        std::env::var(name).map_or(usual, |text| text.parse().expect("a number"))
-    };
-    let (count, seconds) = (number("SLICES", 20), number("SECONDS", 3));
-    for strategy in ["copy/spin/external", "copy/interrupt/external"] {
-        let temporary = tempfile::tempdir().unwrap();
-        let time = Duration::from_secs(seconds as u64);
-        let kinds = slices(temporary.path(), strategy, count, time);
-        for (name, of) in [("median ns", 0), ("trips/s", 1)] {
-            let figures = kinds.each_ref().map(|slices| {
-                let pick = |slice: &(f64, f64)| if of == 0 { slice.0 } else { slice.1 };
-                let mut all: Vec<f64> = slices.iter().map(pick).collect();
-                all.sort_by(f64::total_cmp);
-                all
-            });
-            let mid = |all: &Vec<f64>| all[all.len() / 2];
-            let [without, with] = figures.each_ref().map(mid);
-            println!(
-                "{strategy} {name}: {without:.0} without, {with:.0} beside top, {:+.2} %; \
-                      without {:.0} to {:.0}, beside {:.0} to {:.0}",
-                100.0 * (with / without - 1.0),
-                figures[0][0],
-                figures[0][count - 1],
-                figures[1][0],
-                figures[1][count - 1]
-            );
-        }
     }
 }

@@ -13,6 +13,7 @@ use crate::base::table::{Align, Table};
 use flags::Record;
 use keeper::Keeper;
 use narrows_host::observe::{ObserveError, Observer, Tap};
+use narrows_host::system;
 use narrows_trace::Sealed;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
@@ -66,6 +67,7 @@ pub fn run(global: &Global, args: &Record) -> Result<(), Failure> {
     let failed = |error: std::io::Error| output::refusal("write", &args.out, &error);
     let file = File::create(&args.out).map_err(failed)?;
     let stop = catch_signals()?;
+    system::idle();
     let mut keeper = Keeper::new(Sealed::new(file), args.payload);
     let mut tap = Tap::new(observer, args.payload);
     let began = Instant::now();
