@@ -92,9 +92,9 @@ fn step<const L: u32>(
         9 => {
             let (ring, len) = (u16::from(input.byte()) % CHANNELS, usize::from(input.byte()) % 201);
             if shared.channel_room(ring)? == Some(true) && len > 8 {
-                shared.post_packet(core, ring, &bytes[..len], Placement::External, 1);
+                shared.post_packet(core, ring, &bytes[..len], Placement::External, 1, |_| ());
             } else {
-                shared.post_word(core, ring, (7, 8), 2);
+                shared.post_word(core, ring, (7, 8), 2, |_| ());
             }
             assert!(shared.channel_unsent(ring) <= 2);
         }

@@ -158,6 +158,8 @@ fn trace<'f>(command: &'f Command, given: &Given) -> (&'f TraceFile, bool) {
     match command {
         Command::Run(run) => (&run.trace, true),
         Command::Replay(replay) => (&replay.trace, true),
+        Command::Voip(voip) => (&voip.trace, true),
+        Command::Gateway(gateway) => (&gateway.trace, true),
         Command::Bench(bench) => {
             // On a chip too, or by nodes of this machine: something carries links there.
             let on_both = matches!(
@@ -169,6 +171,11 @@ fn trace<'f>(command: &'f Command, given: &Given) -> (&'f TraceFile, bool) {
                     | Which::Phases(_)
                     | Which::Sizes(_)
                     | Which::Scaling(_)
+                    | Which::Mcapi(_)
+                    | Which::Soak(_)
+                    | Which::Sra(_)
+                    | Which::Storm(_)
+                    | Which::Susan(_)
                     | Which::T0(_)
                     | Which::T1(_)
                     | Which::T2(_)

@@ -95,8 +95,14 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Why(args) => why::run(&flags.global, args),
         Command::Papers(args) => papers::run(&flags.global, args),
         Command::Mcapi(args) => mcapi::run(&flags.global, args),
-        Command::Voip(args) => voip::run(&flags.global, args),
-        Command::Gateway(args) => gateway::run(&flags.global, args),
+        Command::Voip(args) => {
+            traced_here(&args.trace)?;
+            voip::run(&flags.global, args)
+        }
+        Command::Gateway(args) => {
+            traced_here(&args.trace)?;
+            gateway::run(&flags.global, args)
+        }
         Command::Record(args) => record::run(&flags.global, args),
         Command::Replay(args) => replay::run(&flags.global, args),
         Command::Ps(args) => ps::run(&flags.global, args),
@@ -113,11 +119,11 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
 fn carry(global: &Global, args: &Run) -> Result<(), Failure> {
     let text = workload::text(&args.workload)?;
     match susan::file::parse(&args.workload, &text)? {
-        Some(_) if args.trace.trace.is_some() => {
-            let text = "--trace says nothing to an image that is cut among CPUs: leave it out";
-            Err(Failure::new(Kind::Usage, text))
+        Some(file) if args.place.platform().is_none() => {
+            traced_here(&args.trace)?;
+            susan::file::run(global, args, file)
         }
-        Some(file) => susan::file::run(global, args, file),
+        Some(file) => traced(global, &args.trace, |global| susan::file::run(global, args, file)),
         None if args.place.platform().is_none() => {
             traced_here(&args.trace)?;
             run::run(global, args, &text)

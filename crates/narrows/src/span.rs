@@ -132,13 +132,13 @@ pub enum For {
 pub struct Passage {
     /// The platform's name for the link.
     pub link: u32,
-    /// Its number on the link in its direction, from 1. Numbers wrap round.
+    /// Its number on the link in its direction, or on its channel, from 1. Numbers wrap round.
     pub number: u32,
     /// What it carries.
     pub kind: Carried,
     /// Bytes of payload.
     pub bytes: u32,
-    /// A port, a function or a flow, by kind.
+    /// A port, a function, a flow or a channel, by kind.
     pub source: u16,
     /// Where it goes.
     pub target: u16,
@@ -159,6 +159,10 @@ pub enum Carried {
     Response,
     /// A word between the two stacks.
     Control,
+    /// A packet of a channel.
+    Packet,
+    /// A word of a channel.
+    Scalar,
 }
 
 impl Carried {
@@ -170,6 +174,8 @@ impl Carried {
             Carried::Request => "request",
             Carried::Response => "response",
             Carried::Control => "control",
+            Carried::Packet => "packet",
+            Carried::Scalar => "scalar",
         }
     }
 }

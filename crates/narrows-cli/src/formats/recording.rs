@@ -34,7 +34,7 @@ type Stream = (u32, String, String, u32, u32);
 /// Reads a recording, or any trace, as a workload.
 ///
 /// Each flow of the recording is one of the workload, and so are the messages from one port to
-/// another, which come back without a byte. A request that is too short to say how long its
+/// another and what goes over a channel, which come back without a byte. A request that is too short to say how long its
 /// response is has [`ORDER_BYTES`].
 ///
 /// # Errors
@@ -111,7 +111,9 @@ fn streams(file: &Trace, speed: f64) -> Vec<Played> {
         let to = (journey.peer.clone(), journey.target, journey.tag);
         responses.entry(to).or_default().push_back((journey.bytes, journey.began));
     }
-    let played = |journey: &&Journey| matches!(journey.kind.as_str(), "request" | "message");
+    let played = |journey: &&Journey| {
+        matches!(journey.kind.as_str(), "request" | "message" | "packet" | "scalar")
+    };
     let sent = file.messages.iter().filter(played).filter(|journey| journey.sent.is_some());
     let start = sent.clone().map(|journey| journey.began).min().unwrap_or_default();
     let mut places: BTreeMap<Stream, usize> = BTreeMap::new();
@@ -130,7 +132,12 @@ fn streams(file: &Trace, speed: f64) -> Vec<Played> {
         let next = all.len();
         let place = *places.entry(key).or_insert(next);
         if place == next {
-            let name = format!("{from}.{}-{}.{}", journey.source, journey.peer, journey.target);
+            let name = match journey.kind.as_str() {
+                kind @ ("packet" | "scalar") => {
+                    format!("{from}.{kind}s-{}.{}", journey.peer, journey.target)
+                }
+                _ => format!("{from}.{}-{}.{}", journey.source, journey.peer, journey.target),
+            };
             all.push(Played { name, calls: Vec::new(), spans: Vec::new() });
         }
         let at = Duration::from_nanos(journey.began - start).div_f64(speed);

@@ -209,6 +209,12 @@ fn benches_on_chips_are_traced() {
     assert_eq!(signals.len(), 22);
     assert!(signals.iter().all(|(kind, _, received)| kind == "signal" && *received));
     assert_eq!(signals.iter().filter(|(_, bytes, _)| *bytes == 1500).count(), 1);
+    let all = rows("mcapi", &[]);
+    for (wanted, bytes) in [("scalar", 8), ("packet", 48), ("message", 48)] {
+        let of = all.iter().filter(|(kind, size, _)| kind == wanted && *size == bytes);
+        let (count, received) = of.fold((0, true), |(n, all), row| (n + 1, all && row.2));
+        assert!(count > 16 && received, "{count} {wanted}");
+    }
     let few = ["--bytes", "48", "--notify", "interrupt", "--rounds", "1"];
     for name in ["pingpong", "phases"] {
         let sent = rows(name, &few);
@@ -232,10 +238,8 @@ fn what_is_no_trace_is_refused_in_a_sentence() {
     assert_eq!(narrows(&["why", "x", "--slowest", "0"]).status.code(), Some(2));
     // Of other packets than ours, all are skipped: there are no messages.
     refused(&["why", &write("foreign", &[10, 2, 0x18, 7])], 4, "has no messages");
-    refused(&["bench", "storm", "--on", "davinci", "--trace", &at("x")], 2, "--trace");
-    refused(&["bench", "throughput", "--on", "bmm-clusters", "--trace", &at("x")], 2, "--trace");
     // They simulate, or reckon, and no node of this machine does anything.
-    for bench in [&["sra"][..], &["sim"], &["tune"], &["advise", "--cases", "1"]] {
+    for bench in [&["sim"][..], &["tune"], &["advise", "--cases", "1"]] {
         refused(&[&["bench"], bench, &["--trace", &at("x")]].concat(), 2, "--trace says nothing");
     }
     let nowhere = at("no/where");

@@ -6,6 +6,7 @@
 use crate::common::{BOUND, nothing_is_left, text};
 use serde_json::Value;
 use std::fs;
+use std::io::BufReader;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
@@ -66,7 +67,9 @@ fn is_good(row: &Value) -> Result<(), String> {
 #[test]
 #[ignore = "ci/telephone runs it"]
 fn a_call_goes_through_and_the_dsp_codes_every_frame() {
-    let ask = || called("--codec dsp --length 8s").0;
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("call.pftrace");
+    let ask = || called(&format!("--codec dsp --length 8s --trace {}", file.display())).0;
     let mut row = ask();
     // A machine that has much to do holds up the sound. One more attempt is allowed, and said.
     if let Err(why) = is_good(&row) {
@@ -74,6 +77,9 @@ fn a_call_goes_through_and_the_dsp_codes_every_frame() {
         row = ask();
     }
     is_good(&row).unwrap();
+    let trace = narrows_trace::read(BufReader::new(fs::File::open(&file).unwrap())).unwrap();
+    let requests = trace.messages.iter().filter(|journey| journey.kind == "request").count();
+    assert_eq!((trace.dropped, requests as f64), (0, figure(&row, "frames_served")));
     let page = include_str!("../../../../docs/JSON.md");
     let (_, section) = page.split_once("## A row of `voip`").expect("a section");
     let section = section.split("\n## ").next().unwrap();

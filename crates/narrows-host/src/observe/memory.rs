@@ -130,9 +130,9 @@ impl Sheet {
         Ok(Some(Sheet { sight, file, books: place.books }))
     }
 
-    /// What it shows of the message of this number.
-    pub(super) fn message(&self, number: u32, to: &mut [u8; IN_SLOT]) -> Glimpse {
-        self.sight.message(number, sync::full_fence, to).unwrap_or(Glimpse::Nonsense)
+    /// What it shows of the entry of this number of a ring.
+    pub(super) fn entry(&self, ring: Ring, number: u32, to: &mut [u8; IN_SLOT]) -> Glimpse {
+        self.sight.entry(ring, number, sync::full_fence, to).unwrap_or(Glimpse::Nonsense)
     }
 
     /// Reads a block of its node's. False if it is not inside the block.
@@ -142,19 +142,25 @@ impl Sheet {
         read
     }
 
-    /// What it says of messages: those that its node has sent and taken.
-    pub(super) fn counts(&self) -> Option<Counts> {
-        self.sight.counts(Ring::Messages).ok()
+    /// What it says of a ring: entries that its node has sent and taken.
+    pub(super) fn counts(&self, ring: Ring) -> Option<Counts> {
+        self.sight.counts(ring).ok()
     }
 
-    /// Messages that its node has taken.
-    pub(super) fn taken(&self) -> Option<u32> {
-        self.sight.taken().ok()
+    /// Entries of a ring that its node has taken.
+    pub(super) fn taken(&self, ring: Ring) -> Option<u32> {
+        self.sight.taken(ring).ok()
     }
 
-    /// Slots of its ring.
-    pub(super) fn slots(&self) -> u32 {
-        self.sight.layout().slots()
+    /// Slots of a ring.
+    pub(super) fn slots(&self, ring: Ring) -> u32 {
+        self.sight.layout().slots_of(ring)
+    }
+
+    /// Its rings.
+    pub(super) fn rings(&self) -> impl Iterator<Item = Ring> {
+        let channels = self.sight.layout().channels().min(MAX_CHANNELS);
+        std::iter::once(Ring::Messages).chain((0..channels).map(Ring::Channel))
     }
 
     /// What it says now.

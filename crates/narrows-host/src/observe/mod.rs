@@ -239,9 +239,9 @@ impl Observer {
         joined.collect()
     }
 
-    /// Calls `each` for each direction of each link that is up and whose memory is to be seen, as
-    /// it was when this was looked at last: with the sender's memory, and the receiver's if that
-    /// is.
+    /// Calls `each` for each ring of each direction of each link that is up and whose memory is to
+    /// be seen, as it was when this was looked at last: with the sender's memory, and the
+    /// receiver's if that is.
     fn directions(&self, mut each: impl FnMut(Tapped, &Sheet, Option<&Sheet>)) {
         for known in self.known.values() {
             let head = &known.page.head;
@@ -250,14 +250,17 @@ impl Observer {
                 let peer = self.known.get(link.peer.as_str());
                 let peer = peer.filter(|peer| peer.page.head.incarnation == link.incarnation);
                 let other = peer.and_then(|peer| peer.sheet_to(head.incarnation, link.key));
-                let tapped = Tapped {
-                    node: head.name,
-                    incarnation: head.incarnation,
-                    peer: link.peer,
-                    peer_incarnation: link.incarnation,
-                    link: link.key,
-                };
-                each(tapped, sheet, other);
+                for ring in sheet.rings() {
+                    let tapped = Tapped {
+                        node: head.name,
+                        incarnation: head.incarnation,
+                        peer: link.peer,
+                        peer_incarnation: link.incarnation,
+                        link: link.key,
+                        ring,
+                    };
+                    each(tapped, sheet, other);
+                }
             }
         }
     }

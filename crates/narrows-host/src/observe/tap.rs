@@ -1,9 +1,9 @@
-//! Every message of a domain, as it passes: read where it lies, by a process that is neither end.
+//! Every message of a domain, and every entry of its channels, as it passes: read where it lies, by a process that is neither end.
 
 use std::collections::HashMap;
 
 use narrows::link::Name;
-use narrows::memory::{Descriptor, Glimpse, IN_SLOT};
+use narrows::memory::{Descriptor, Glimpse, IN_SLOT, Ring};
 
 use super::memory::Sheet;
 use super::{Observer, Seen};
@@ -14,7 +14,7 @@ const TURN: u32 = 256;
 /// What passes.
 #[derive(Clone, Copy, Debug)]
 pub enum Passed<'a> {
-    /// A message was sent: its number on its link in this direction, from 1, and what it says of
+    /// A message was sent: its number on its ring in this direction, from 1, and what it says of
     /// itself; what it carries, if that was asked for and could be read as it was sent.
     Sent(u32, &'a Descriptor, Option<&'a [u8]>),
     /// Its receiver has taken all messages up to this number.
@@ -23,7 +23,7 @@ pub enum Passed<'a> {
     Missed(u32),
 }
 
-/// One direction of a link.
+/// A ring of one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tapped {
     /// The sender.
@@ -36,9 +36,11 @@ pub struct Tapped {
     pub peer_incarnation: u64,
     /// The sender's number for the link.
     pub link: u32,
+    /// The link's messages, or one of its channels.
+    pub ring: Ring,
 }
 
-/// How far a direction was read.
+/// How far a ring was read.
 #[derive(Default)]
 struct Place {
     /// The number of the next message.
@@ -72,8 +74,12 @@ impl Tap {
         let mut there = HashMap::new();
         self.observer.directions(|direction, sheet, peer| {
             let begin = || Place {
-                next: if first { sheet.counts().map_or(0, |counts| counts.sent) + 1 } else { 1 },
-                taken: peer.and_then(Sheet::taken).unwrap_or(0),
+                next: if first {
+                    sent(sheet, direction.ring).unwrap_or(0).wrapping_add(1)
+                } else {
+                    1
+                },
+                taken: peer.and_then(|peer| peer.taken(direction.ring)).unwrap_or(0),
             };
             there.insert(direction, self.places.remove(&direction).unwrap_or_else(begin));
         });
@@ -88,16 +94,17 @@ impl Tap {
         let mut busy = false;
         observer.directions(|direction, sheet, peer| {
             let Some(place) = places.get_mut(&direction) else { return };
+            let (ring, slots) = (direction.ring, sheet.slots(direction.ring));
             let mut in_slot = [0; IN_SLOT];
             let mut count = 0;
             while count < TURN {
                 let number = place.next;
-                match sheet.message(number, &mut in_slot) {
+                match sheet.entry(ring, number, &mut in_slot) {
                     Glimpse::NotYet => break,
                     Glimpse::Overwritten => {
                         // Far enough behind the newest not to be overtaken at once.
-                        let sent = sheet.counts().map_or(number, |counts| counts.sent);
-                        let beyond = sent.wrapping_sub(number).saturating_sub(sheet.slots() / 2);
+                        let sent = sent(sheet, ring).unwrap_or(number);
+                        let beyond = sent.wrapping_sub(number).saturating_sub(slots / 2);
                         let missed = if beyond > u32::MAX / 2 { 1 } else { beyond.max(1) };
                         each(&direction, Passed::Missed(missed));
                         place.next = number.wrapping_add(missed);
@@ -105,16 +112,17 @@ impl Tap {
                     Glimpse::Nonsense => place.next = number.wrapping_add(1),
                     Glimpse::There(descriptor) => {
                         let wanted = *with_payload;
-                        let payload = wanted
-                            .then(|| payload(&descriptor, number, &in_slot, sheet, peer, buffer));
+                        let payload = wanted.then(|| {
+                            payload(&descriptor, (ring, number), &in_slot, sheet, peer, buffer)
+                        });
                         each(&direction, Passed::Sent(number, &descriptor, payload.flatten()));
                         place.next = number.wrapping_add(1);
                     }
                 }
                 count += 1;
             }
-            busy |= count > sheet.slots() / 4;
-            let taken = peer.and_then(Sheet::taken).unwrap_or(place.taken);
+            busy |= count > slots / 4;
+            let taken = peer.and_then(|peer| peer.taken(ring)).unwrap_or(place.taken);
             if taken != place.taken {
                 // Of what has not been handed out nothing is said yet.
                 let known = place.next.wrapping_sub(1);
@@ -130,10 +138,15 @@ impl Tap {
     }
 }
 
+/// Entries that a node has sent on a ring.
+fn sent(sheet: &Sheet, ring: Ring) -> Option<u32> {
+    sheet.counts(ring).map(|counts| counts.sent)
+}
+
 /// What a message carries; none if its block may have been used again.
 fn payload<'a>(
     descriptor: &Descriptor,
-    number: u32,
+    (ring, number): (Ring, u32),
     in_slot: &'a [u8; IN_SLOT],
     sheet: &Sheet,
     peer: Option<&Sheet>,
@@ -144,7 +157,7 @@ fn payload<'a>(
     buffer.resize(len, 0);
     let read = sheet.block(block, buffer);
     // A block that was sent with a message that is not taken is its receiver's still.
-    let taken = peer.and_then(Sheet::taken)?;
+    let taken = peer?.taken(ring)?;
     let lent = number.wrapping_sub(taken).wrapping_sub(1) < u32::MAX / 2;
     (read && lent).then_some(&**buffer)
 }

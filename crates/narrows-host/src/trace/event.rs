@@ -37,8 +37,14 @@ const RANG: u64 = 10;
 /// No entry of an inbox.
 const STRAIGHT: u64 = u16::MAX as u64;
 
-const CARRIED: [Carried; 4] =
-    [Carried::Message, Carried::Request, Carried::Response, Carried::Control];
+const CARRIED: [Carried; 6] = [
+    Carried::Message,
+    Carried::Request,
+    Carried::Response,
+    Carried::Control,
+    Carried::Packet,
+    Carried::Scalar,
+];
 const FORS: [For; 3] = [For::Credit, For::Block, For::Switch];
 const WAITED: [Wait; 4] = [Wait::Spin, Wait::Yield, Wait::Bell, Wait::Timer];
 const WOKE: [Woken; 4] = [Woken::Word, Woken::Bell, Woken::Event, Woken::Deadline];

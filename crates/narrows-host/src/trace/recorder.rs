@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::Memory;
+use narrows::span::{Carried, Passage};
 use narrows_trace::{Category, Value};
 
 use super::event::Event;
@@ -36,12 +37,21 @@ fn direction(incarnation: u64, half: &impl Memory) -> u64 {
 }
 
 /// Tells a message from all others of a trace: by its direction and its number there.
-pub(super) fn message_id(direction: u64, number: u32) -> u64 {
+fn message_id(direction: u64, number: u32) -> u64 {
     // The finalizer of SplitMix64: every bit of the number changes half of the result's.
     let mut mixed = direction ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ mixed >> 31
+}
+
+/// As [`message_id`], of anything that passes: entries of each channel are numbered apart.
+pub(super) fn passage_id(direction: u64, passage: &Passage) -> u64 {
+    let direction = match passage.kind {
+        Carried::Packet | Carried::Scalar => message_id(!direction, passage.target.into()),
+        Carried::Message | Carried::Request | Carried::Response | Carried::Control => direction,
+    };
+    message_id(direction, passage.number)
 }
 
 /// What a node and the tracer share.

@@ -10,7 +10,7 @@ use narrows::span::{Carried, Edge, For, Note, Passage, Span};
 use narrows_trace::{Category, Message, Row, Value, Writer, state};
 
 use super::event::Event;
-use super::recorder::{Fact, message_id};
+use super::recorder::{Fact, passage_id};
 
 /// Rows that a node may have.
 const EACH: u64 = 8;
@@ -199,7 +199,7 @@ impl Rows {
             _ => self.began.take().unwrap_or(at),
         };
         let Some(fact) = self.links.get(&passage.link) else { return Ok(()) };
-        let id = message_id(fact.sends, passage.number);
+        let id = passage_id(fact.sends, passage);
         let message = Message::of(passage, id, began, fact.peer.to_string());
         writer.sent(self.row(), at, &message)
     }
@@ -212,7 +212,7 @@ impl Rows {
         entry: Option<u16>,
     ) -> io::Result<()> {
         let Some(fact) = self.links.get(&passage.link) else { return Ok(()) };
-        let id = message_id(fact.receives, passage.number);
+        let id = passage_id(fact.receives, passage);
         writer.taken(self.row(), at, id)?;
         match entry {
             Some(entry) => {

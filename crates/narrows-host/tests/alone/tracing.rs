@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use crate::common::process::{Peer, Role, alone};
 use crate::common::{PATIENCE, name};
-use narrows::endpoint::{Address, Function, Select, Sink, Source};
+use narrows::endpoint::{Address, Channel, Function, Select, Sink, Source};
+use narrows::memory::Layout;
+use narrows::strategy::Placement;
 use narrows_host::{Node, OpenError, Options};
 use narrows_trace::{Category, Journey, Kind, Trace, Value, state};
 use rustix::fs::{FileType, Mode};
@@ -109,6 +111,55 @@ fn both_halves_of_every_message_of_two_processes_are_in_one_trace() {
     assert_eq!(mark.values, [("<b>".to_owned(), "&".to_owned())]);
     let chosen = trace.moments.iter().find(|moment| moment.category == Category::Decision).unwrap();
     assert_eq!(chosen.values[1], ("strategy".to_owned(), "copy/spin/external".to_owned()));
+}
+
+#[test]
+fn words_and_packets_of_channels_are_in_a_trace() {
+    const COUNT: u32 = 50;
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let layout = Layout::standard(64).and_then(|layout| layout.with_channels(3, 8)).unwrap();
+    let [mut one, mut other] = ["one", "other"].map(|name| {
+        let options = Options::new(name).directory(directory.path()).layout(layout);
+        options.trace(directory.path().join(FILE)).node().unwrap()
+    });
+    let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
+    while other.links().next().is_none() {
+        other.wait_any(Some(PATIENCE));
+        other.poll();
+    }
+    let back = other.links().next().unwrap().0;
+    for number in 0..COUNT {
+        let ring = (number % 3) as u16;
+        let to = Channel { link, ring };
+        let bytes = vec![7; number as usize];
+        match ring {
+            0 => one.channel(to).try_send_word(number.into(), 4, 5).unwrap(),
+            _ => one.channel(to).try_send_packet(&bytes, Placement::External, 9).unwrap(),
+        }
+        let from = Channel { link: back, ring };
+        let arrival = other.channel(from).try_take().unwrap().unwrap();
+        if let Some(block) = arrival.block {
+            other.channel(from).release(block);
+        }
+    }
+    drop((one, other));
+    let trace = trace(directory.path());
+    for (kind, bytes, tag) in [("scalar", None, 5), ("packet", Some(()), 9)] {
+        let all = of(&trace, kind);
+        let wanted = |number: &u32| number.is_multiple_of(3) == (kind == "scalar");
+        let sent: Vec<u32> = (0..COUNT).filter(wanted).collect();
+        assert_eq!(all.len(), sent.len(), "{kind}");
+        let mut all = all;
+        all.sort_by_key(|journey| journey.sent.unwrap().1);
+        for (journey, number) in all.into_iter().zip(sent) {
+            assert_eq!(journey.bytes, bytes.map_or(4, |()| number), "{journey:?}");
+            assert_eq!((journey.target, journey.number), (number % 3, 1 + number / 3));
+            assert_eq!((journey.tag, journey.peer.as_str()), (tag, "other"));
+            let (_, received) = journey.received.expect("its other half");
+            assert!(journey.sent.unwrap().1 <= received, "{journey:?}");
+        }
+    }
 }
 
 #[test]

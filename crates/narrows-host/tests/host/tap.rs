@@ -4,8 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::common::{PATIENCE, name};
-use narrows::endpoint::Address;
+use narrows::endpoint::{Address, Channel};
 use narrows::link::LinkId;
+use narrows::memory::{Layout, Ring};
+use narrows::strategy::Placement;
 use narrows_host::observe::{Observer, Passed, Tap};
 use narrows_host::{Node, Options};
 
@@ -14,7 +16,8 @@ const PORT: u16 = 1;
 /// Two nodes with a port each, and the link of the first with the second, which both have.
 fn linked(directory: &Path) -> (Node, Node, LinkId) {
     let open = |name: &str| {
-        let mut node = Options::new(name).directory(directory).node().unwrap();
+        let layout = Layout::standard(64).and_then(|layout| layout.with_channels(3, 8)).unwrap();
+        let mut node = Options::new(name).directory(directory).layout(layout).node().unwrap();
         node.open(PORT).unwrap();
         node
     };
@@ -52,6 +55,40 @@ fn each_message_is_seen_once_and_in_order_with_what_it_carries() {
         let (_, len, payload) = seen.last().unwrap();
         assert_eq!((*len as usize, payload.as_deref()), (bytes.len(), Some(&bytes[..])));
         other.receive_into(PORT, &mut [0; 256], Some(PATIENCE)).unwrap();
+    }
+}
+
+#[test]
+fn words_and_packets_of_each_channel_are_seen_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut one, mut other, link) = linked(directory.path());
+    let from = other.links().next().unwrap().0;
+    let mut tap = tap(directory.path(), true);
+    let mut seen = Vec::new();
+    for number in 0..100_u8 {
+        let ring = u16::from(number % 3);
+        let bytes = vec![number; 1 + usize::from(number)];
+        let mut to = one.channel(Channel { link, ring });
+        match ring {
+            0 => to.try_send_word(number.into(), 1, 0).unwrap(),
+            _ => to.try_send_packet(&bytes, Placement::External, 0).unwrap(),
+        }
+        tap.take(|of, passed| match passed {
+            Passed::Sent(number, descriptor, payload) => {
+                let block = descriptor.block.is_some();
+                seen.push((of.ring, number, block, payload.map(<[u8]>::to_vec)));
+            }
+            Passed::Taken(_) => {}
+            Passed::Missed(count) => panic!("{count} missed behind {}", seen.len()),
+        });
+        let carried = if ring == 0 { vec![number] } else { bytes };
+        let turn = 1 + u32::from(number) / 3;
+        assert_eq!(seen.pop(), Some((Ring::Channel(ring), turn, ring != 0, Some(carried))));
+        assert!(seen.is_empty(), "{seen:?}");
+        let mut channel = other.channel(Channel { link: from, ring });
+        if let Some(block) = channel.try_take().unwrap().unwrap().block {
+            channel.release(block);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::time::Time;
 use crate::trace::{Doing, Shown, Signal, Tracer};
 use narrows::span::{Edge, Note, Span};
 use narrows_trace::{Value, state};
+use std::fmt::Display;
 
 /// The priority of a fault by which a core stands still: nothing is more urgent.
 pub(crate) const STOPPER: u32 = u32::MAX;
@@ -183,6 +184,13 @@ impl State {
             trace.bus_awaited(bus, count, now);
         }
         self.retrace_one(process);
+    }
+
+    /// A packet has a stage of a network's way.
+    pub(crate) fn trace_link(&mut self, stage: &impl Display, from: Time, to: Time) {
+        if let Some(trace) = &mut self.trace {
+            trace.has_link(stage.to_string(), from, to);
+        }
     }
 
     /// A process has a bus.

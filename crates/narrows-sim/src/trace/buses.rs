@@ -1,13 +1,17 @@
-//! Who has each bus.
+//! Who has each bus, and each link of a network.
 
 use super::tracer::{Tracer, below};
 use crate::time::Time;
 use narrows_trace::{Category, Row};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// The buses of a chip.
 pub(super) struct Buses {
     pub group: Option<u64>,
     all: Vec<Bus>,
+    /// Stages of a network's ways that packets have had.
+    links: HashMap<String, Row>,
 }
 
 struct Bus {
@@ -24,7 +28,8 @@ struct Bus {
 impl Buses {
     pub fn new(names: Vec<String>) -> Buses {
         let bus = |name| Bus { name, row: None, waiting: None, had: None, looks: None };
-        Buses { group: None, all: names.into_iter().map(bus).collect() }
+        let all = names.into_iter().map(bus).collect();
+        Buses { group: None, all, links: HashMap::new() }
     }
 }
 
@@ -70,6 +75,21 @@ impl Tracer {
         let one = &mut self.buses.all[bus];
         let row = *one.row.get_or_insert_with(|| below(&file, group, &one.name));
         file.stretch(row, (from, to), (Category::Bus, &name));
+    }
+
+    /// A packet has a stage of a network's way.
+    pub fn has_link(&mut self, stage: String, from: Time, to: Time) {
+        let (from, to) = (self.at(from), self.at(to));
+        let group = self.shared_group();
+        let file = self.file.clone();
+        let row = match self.buses.links.entry(stage) {
+            Entry::Occupied(row) => *row.get(),
+            Entry::Vacant(place) => {
+                let row = below(&file, group, place.key());
+                *place.insert(row)
+            }
+        };
+        file.stretch(row, (from, to), (Category::Bus, "packet"));
     }
 
     /// So many wait for a bus.

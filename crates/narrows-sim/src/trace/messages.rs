@@ -32,8 +32,14 @@ pub struct Signal<'a> {
 
 impl Tracer {
     /// A message's number in the trace: both ends find the same.
-    fn message_id(&self, sender: u32, number: u32) -> u64 {
-        self.number << 56 | u64::from(sender & 0x00ff_ffff) << 32 | u64::from(number)
+    fn message_id(&self, sender: u32, passage: &Passage) -> u64 {
+        // Of each channel entries are numbered apart.
+        let ring = match passage.kind {
+            Carried::Packet | Carried::Scalar => 1 + u64::from(passage.target & 0x3f),
+            Carried::Message | Carried::Request | Carried::Response | Carried::Control => 0,
+        };
+        let sender = u64::from(sender & 0x0001_ffff) << 32;
+        self.number << 56 | ring << 49 | sender | u64::from(passage.number)
     }
 
     /// The stack notes something. Ends of links are numbered in pairs; `peer` is who is at the
@@ -46,7 +52,7 @@ impl Tracer {
             }
             Note::Sent(ref passage) => self.sends(process, passage, peer, now),
             Note::Taken(ref passage, entry) => {
-                let id = self.message_id(passage.link ^ 1, passage.number);
+                let id = self.message_id(passage.link ^ 1, passage);
                 let (row, at) = (self.row(process), self.at(now));
                 self.file.write(at, |out| out.taken(row, at, id));
                 match entry {
@@ -77,7 +83,7 @@ impl Tracer {
             Carried::Control => at,
             _ => self.messages.begun.remove(&process).unwrap_or(at),
         };
-        let id = self.message_id(passage.link, passage.number);
+        let id = self.message_id(passage.link, passage);
         let message = Message::of(passage, id, began, peer.to_owned());
         self.file.write(at, |out| out.sent(row, at, &message));
     }

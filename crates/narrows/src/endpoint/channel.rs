@@ -8,6 +8,7 @@ use super::{Failure, LinkError, Node, SendError};
 use crate::link::{Link, LinkId};
 use crate::memory::{Arrival, Block, Corrupt, WORD};
 use crate::platform::{Lost, Platform};
+use crate::span::{Carried, For, Note, Passage};
 use crate::strategy::Placement;
 
 /// A ring of a link apart from its messages; one direction. What one node sends on a number, the
@@ -18,6 +19,68 @@ pub struct Channel {
     pub link: LinkId,
     /// The channel's number, from 0.
     pub ring: u16,
+}
+
+/// What is noted of an entry of a channel.
+pub(super) struct Noted {
+    /// The platform's name for the link.
+    link: u32,
+    /// The channel.
+    ring: u16,
+    kind: Carried,
+    bytes: u32,
+    tag: u16,
+}
+
+impl Noted {
+    pub fn word(link: u32, ring: u16, len: u32, tag: u16) -> Noted {
+        Noted { link, ring, kind: Carried::Scalar, bytes: len, tag }
+    }
+
+    pub fn packet(link: u32, ring: u16, bytes: u32, tag: u16) -> Noted {
+        Noted { link, ring, kind: Carried::Packet, bytes, tag }
+    }
+
+    /// The entry of this number.
+    fn passage(&self, number: u32) -> Passage {
+        let &Noted { link, ring, kind, bytes, tag } = self;
+        Passage { link, number, kind, bytes, source: ring, target: ring, priority: 0, tag }
+    }
+
+    /// Notes that the entry of this number is sent.
+    pub fn sent<P: Platform>(&self, platform: &P, number: u32) {
+        if platform.tracing() {
+            platform.note(&Note::Sent(self.passage(number)));
+        }
+    }
+
+    /// As [`Noted::sent`] on a way that nothing is sent by while it is noted, unless the platform
+    /// has it noted on every way.
+    #[inline(always)]
+    pub fn sent_quickly<P: Platform>(&self, platform: &P, number: u32) {
+        if P::RECEIPTS {
+            self.sent(platform, number);
+        }
+    }
+
+    /// Notes that it was taken, and is its application's.
+    pub fn taken<P: Platform>(&self, platform: &P, number: u32) {
+        if platform.tracing() {
+            platform.note(&Note::Taken(self.passage(number), None));
+        }
+    }
+}
+
+fn noted<P: Platform>(link: &Link<P>, ring: u16, arrival: &Arrival) -> Noted {
+    let kind = if arrival.block.is_some() { Carried::Packet } else { Carried::Scalar };
+    Noted { link: link.key, ring, kind, bytes: arrival.len, tag: arrival.tag }
+}
+
+/// Notes what was taken off a channel.
+fn note_taken<P: Platform>(platform: &P, link: &Link<P>, ring: u16, taken: Option<&Arrival>) {
+    if let Some(arrival) = taken {
+        noted(link, ring, arrival).taken(platform, link.shared.channel_taken(ring));
+    }
 }
 
 impl<P: Platform> Node<P> {
@@ -35,11 +98,14 @@ impl<P: Platform> Node<P> {
         len: u32,
         tag: u16,
     ) -> Result<(), SendError> {
-        if let Some(link) = self.links.up_mut(to.link)
+        if let Some(link) = self.links.unnoted_mut(to.link)
             && len <= WORD
-            && link.shared.post_word(&self.platform, to.ring, (value, len), tag)
         {
-            return Ok(());
+            let (platform, noted) = (&self.platform, Noted::word(link.key, to.ring, len, tag));
+            let note = |number| noted.sent_quickly(platform, number);
+            if link.shared.post_word(platform, to.ring, (value, len), tag, note) {
+                return Ok(());
+            }
         }
         self.send_word_in_turn(to, value, len, tag)
     }
@@ -58,7 +124,10 @@ impl<P: Platform> Node<P> {
         self.channel_room(to)?;
         let (platform, link) = (&self.platform, self.links.get_mut(to.link));
         let link = link.ok_or(SendError::Unknown)?;
-        let sent = link.shared.post_word(platform, to.ring, (value, len), tag);
+        link.find_out(platform);
+        let noted = Noted::word(link.key, to.ring, len, tag);
+        let note = |number| noted.sent(platform, number);
+        let sent = link.shared.post_word(platform, to.ring, (value, len), tag, note);
         sent.then_some(()).ok_or(SendError::RingFull)
     }
 
@@ -70,10 +139,13 @@ impl<P: Platform> Node<P> {
         placement: Placement,
         tag: u16,
     ) -> Result<(), SendError> {
-        if let Some(link) = self.links.up_mut(to.link)
-            && link.shared.post_packet(&self.platform, to.ring, bytes, placement, tag)
-        {
-            return Ok(());
+        if let Some(link) = self.links.unnoted_mut(to.link) {
+            let (platform, noted) =
+                (&self.platform, Noted::packet(link.key, to.ring, bytes.len() as u32, tag));
+            let note = |number| noted.sent_quickly(platform, number);
+            if link.shared.post_packet(platform, to.ring, bytes, placement, tag, note) {
+                return Ok(());
+            }
         }
         self.send_packet_in_turn(to, bytes, placement, tag)
     }
@@ -96,7 +168,10 @@ impl<P: Platform> Node<P> {
         if let Err(what) = link.shared.reclaim() {
             return Err(self.broken(to.link, what));
         }
-        if link.shared.post_packet(platform, to.ring, bytes, placement, tag) {
+        link.find_out(platform);
+        let noted = Noted::packet(link.key, to.ring, bytes.len() as u32, tag);
+        let note = |number| noted.sent(platform, number);
+        if link.shared.post_packet(platform, to.ring, bytes, placement, tag, note) {
             return Ok(());
         }
         self.attend();
@@ -130,9 +205,12 @@ impl<P: Platform> Node<P> {
         &mut self,
         from: Channel,
     ) -> Result<Option<Arrival>, LinkError> {
-        if let Some(link) = self.links.with_channels(from.link)
+        if let Some(link) = self.links.with_unnoted_channels(from.link)
             && let Some(arrival) = link.shared.take_word(from.ring)
         {
+            if P::RECEIPTS {
+                note_taken(&self.platform, link, from.ring, arrival.as_ref());
+            }
             return Ok(arrival);
         }
         self.take_in_turn(from)
@@ -140,9 +218,12 @@ impl<P: Platform> Node<P> {
 
     #[inline(never)]
     fn take_in_turn(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
-        if let Some(link) = self.links.with_channels(from.link)
+        if let Some(link) = self.links.with_unnoted_channels(from.link)
             && let Some(arrival) = link.shared.take_packet(from.ring)
         {
+            if P::RECEIPTS {
+                note_taken(&self.platform, link, from.ring, arrival.as_ref());
+            }
             return Ok(arrival);
         }
         self.take_what_is_due(from)
@@ -154,6 +235,8 @@ impl<P: Platform> Node<P> {
         if let Some(link) = self.links.with_channels(from.link)
             && let Some(arrival) = link.shared.take_arrival(&self.platform, from.ring)
         {
+            note_taken(&self.platform, link, from.ring, arrival.as_ref());
+            link.find_out(&self.platform);
             return Ok(arrival);
         }
         self.take_what_is_left(from)
@@ -170,7 +253,11 @@ impl<P: Platform> Node<P> {
         let left = !matches!(reason, Lost::Corrupt(_)) && link.shared.channel_left(from.ring);
         let platform = &self.platform;
         let link = self.links.get_mut(from.link).filter(|_| left);
-        let arrival = link.and_then(|link| link.shared.take_arrival(platform, from.ring)?);
+        let arrival = link.and_then(|link| {
+            let arrival = link.shared.take_arrival(platform, from.ring)?;
+            note_taken(platform, link, from.ring, arrival.as_ref());
+            arrival
+        });
         arrival.map(Some).ok_or(LinkError::Gone(reason))
     }
 
@@ -238,6 +325,9 @@ impl<P: Platform> Node<P> {
         let wanted = self.outlet_link(to)?.shared.want_channel_room(to.ring, true);
         self.starving = true;
         let deadline = self.deadline(within);
+        if self.platform.tracing() {
+            self.platform.note(&Note::Waits(For::Credit));
+        }
         self.wait_on(to.link, self.agreed(), deadline);
         self.outlet_link(to)?.shared.want_channel_room(to.ring, wanted);
         self.up(to.link)?;

@@ -186,6 +186,8 @@ impl<P: Platform> Node<P> {
     /// ```
     pub fn platform_mut(&mut self) -> &mut P {
         self.changed();
+        // Of a thousand links nothing else is looked at when something changes.
+        self.links.note_channels();
         &mut self.platform
     }
 

@@ -3,8 +3,9 @@
 //! came back are looked for here as well; what else the short way cannot do is done, as with any
 //! other channel, once the side has been put back.
 
+use super::channel::Noted;
 use super::{Channel, Node};
-use crate::link::LinkId;
+use crate::link::{Link, LinkId};
 use crate::memory::{self, Block, Layout};
 use crate::platform::Platform;
 use crate::strategy::Placement;
@@ -67,10 +68,11 @@ impl<P: Platform> Inlet<P> {
 /// For libraries that have tables of channels (feature `library`).
 impl<P: Platform> Node<P> {
     /// Takes the sender's side of a channel out of its link. Until it is put back there is no such
-    /// channel to send on; waits do not include its room. None if there is none, or the link ended.
+    /// channel to send on; waits do not include its room. None if there is none, the link
+    /// ended, or a trace is kept: what goes by what was taken out would not be in it.
     #[inline(never)]
     pub fn take_outlet(&mut self, to: Channel) -> Option<Outlet<P>> {
-        let side = self.links.up_mut(to.link)?.shared.take_outlet(to.ring)?;
+        let side = self.open_link(to.link)?.shared.take_outlet(to.ring)?;
         Some(Outlet { to, side })
     }
 
@@ -87,8 +89,28 @@ impl<P: Platform> Node<P> {
     /// what it took before.
     #[inline(never)]
     pub fn take_inlet(&mut self, from: Channel) -> Option<Inlet<P>> {
-        let side = self.links.up_mut(from.link)?.shared.take_inlet(from.ring)?;
+        let side = self.open_link(from.link)?.shared.take_inlet(from.ring)?;
         Some(Inlet { from, side })
+    }
+
+    /// The link of a channel that can be taken out.
+    fn open_link(&mut self, link: LinkId) -> Option<&mut Link<P>> {
+        let noted = !P::RECEIPTS && self.platform.tracing();
+        self.links.up_mut(link).filter(|_| !noted)
+    }
+
+    /// What is noted of an entry of a channel that was taken out.
+    fn noted(&self, of: Channel, noted: fn(u32, u16, u32, u16) -> Noted, bytes: u32) -> Noted {
+        noted(self.links.get(of.link).map_or(0, |link| link.key), of.ring, bytes, 0)
+    }
+
+    /// Notes that a packet of this length was taken, where that is noted on the short way.
+    #[inline(always)]
+    pub fn note_packet(&self, from: &Inlet<P>, len: u32) {
+        if P::RECEIPTS {
+            let noted = self.noted(from.from, Noted::packet, len);
+            noted.taken(&self.platform, from.side.taken());
+        }
     }
 
     /// Puts back what was taken out; it is forgotten if the link was.
@@ -115,6 +137,10 @@ impl<P: Platform> Node<P> {
     ) -> Option<bool> {
         if len > memory::WORD || !to.side.known_room() {
             return None;
+        }
+        if P::RECEIPTS {
+            let noted = self.noted(to.to, Noted::word, len);
+            noted.sent(&self.platform, to.side.next());
         }
         Some(to.side.put_word(&self.platform, (value, len), tag))
     }
@@ -145,8 +171,10 @@ impl<P: Platform> Node<P> {
         placement: Placement,
         tag: u16,
     ) -> Option<bool> {
-        let shared = &mut self.links.up_mut(to.to.link)?.shared;
-        shared.post_packet_to::<true>(&self.platform, &mut to.side, bytes, placement, tag)
+        let (link, platform) = (self.links.up_mut(to.to.link)?, &self.platform);
+        let noted = Noted::packet(link.key, to.to.ring, bytes.len() as u32, tag);
+        let note = |number| noted.sent_quickly(platform, number);
+        link.shared.post_packet_to::<true>(platform, &mut to.side, bytes, placement, tag, note)
     }
 
     /// As [`Node::post_short_packet`], of any length, looking for credit and blocks if there is no
@@ -159,9 +187,11 @@ impl<P: Platform> Node<P> {
         placement: Placement,
         tag: u16,
     ) -> Option<bool> {
-        let shared = &mut self.links.up_mut(to.to.link)?.shared;
-        shared.has_room(&mut to.side).then_some(())?;
-        shared.post_packet_to::<false>(&self.platform, &mut to.side, bytes, placement, tag)
+        let (link, platform) = (self.links.up_mut(to.to.link)?, &self.platform);
+        link.shared.has_room(&mut to.side).then_some(())?;
+        let noted = Noted::packet(link.key, to.to.ring, bytes.len() as u32, tag);
+        let note = |number| noted.sent_quickly(platform, number);
+        link.shared.post_packet_to::<false>(platform, &mut to.side, bytes, placement, tag, note)
     }
 
     /// Rings the receiver, if it sleeps and wants to be rung by now.
@@ -176,7 +206,12 @@ impl<P: Platform> Node<P> {
     /// was taken that it is to be [credited](Node::credit).
     #[inline(always)]
     pub fn take_word(&mut self, from: &mut Inlet<P>, len: u32) -> Option<(u64, bool)> {
-        from.side.take_word(len)
+        let taken = from.side.take_word(len);
+        if P::RECEIPTS && taken.is_some() {
+            let noted = self.noted(from.from, Noted::word, len);
+            noted.taken(&self.platform, from.side.taken());
+        }
+        taken
     }
 
     /// Says that a packet which was taken from a channel need not keep its link: its bytes are kept

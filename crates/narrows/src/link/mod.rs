@@ -115,9 +115,19 @@ pub struct Link<P: Platform> {
     pub(crate) life: u32,
     /// The same while it is up, then 0: one look tells both.
     pub(crate) up: u32,
+    /// The same while it is up and known that nothing is noted of what its channels carry, else 0.
+    pub(crate) unnoted: u32,
 }
 
 impl<P: Platform> Link<P> {
+    /// Finds out whether something is noted of what its channels carry, on the ways that are made
+    /// to be short. Where notes are part of those, they are open to whatever is noted.
+    pub(crate) fn find_out(&mut self, platform: &P) {
+        if P::RECEIPTS || !platform.tracing() {
+            self.unnoted = self.up;
+        }
+    }
+
     /// Whether a link that has ended has brought all that it will: a ring holds no more than its
     /// slots, though its peer may be alive in truth and write on.
     pub(crate) fn drained(&self) -> bool {

@@ -35,7 +35,7 @@ pub struct Counts {
     pub sleeps: bool,
 }
 
-/// What a slot shows of the message of a number.
+/// What a slot shows of the entry of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Glimpse {
     /// It has not been sent.
@@ -90,28 +90,29 @@ impl<Q: Memory> Sight<Q> {
         })
     }
 
-    /// Messages that its owner has taken of what its peer sent.
+    /// Entries that its owner has taken of what its peer sent on a ring.
     ///
     /// # Errors
-    /// The region is smaller than its layout, which it is not.
-    pub fn taken(&self) -> Result<u32, OutOfRange> {
+    /// There is no such channel.
+    pub fn taken(&self, ring: Ring) -> Result<u32, OutOfRange> {
         // Acquire: pairs with the release in `Consumer::pass`.
-        Ok(self.layout.taken_in(&self.memory, Ring::Messages)?.load_acquire(0))
+        Ok(self.layout.taken_in(&self.memory, ring)?.load_acquire(0))
     }
 
-    /// The message of this number, from 1, that its owner has sent, and what its slot has of the
-    /// payload. Whoever looks has no part in the protocol: a sender waits for its receiver alone.
+    /// The entry of this number, from 1, that its owner has sent on a ring, and what its slot has of
+    /// the payload. Whoever looks has no part in the protocol: a sender waits for its receiver alone.
     ///
     /// # Errors
-    /// The region is smaller than its layout, which it is not.
-    pub fn message(
+    /// There is no such channel.
+    pub fn entry(
         &self,
+        ring: Ring,
         number: u32,
         fence: impl FnOnce(),
         to: &mut [u8; IN_SLOT],
     ) -> Result<Glimpse, OutOfRange> {
-        let slots = self.layout.slots_in(&self.memory, Ring::Messages)?;
-        let (start, count) = (self.layout.start(Ring::Messages), self.layout.slots());
+        let slots = self.layout.slots_in(&self.memory, ring)?;
+        let (start, count) = (self.layout.start(ring), self.layout.slots_of(ring));
         let sequence = start.wrapping_add(number);
         let at = |sequence: u32| sequence.wrapping_sub(1).wrapping_mul(self.layout.line() / 4);
         // Acquire: pairs with the release in `Producer::write`.

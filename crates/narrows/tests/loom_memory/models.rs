@@ -284,7 +284,7 @@ fn a_word_of_a_channel_arrives_whole_and_its_slot_is_used_again() {
                 while sender.shared.channel_room(0).expect("an honest peer") != Some(true) {
                     yield_now();
                 }
-                assert!(sender.shared.post_word(&sender.core, 0, (number + 1, 8), 0));
+                assert!(sender.shared.post_word(&sender.core, 0, (number + 1, 8), 0, |_| ()));
             }
         });
         let mut inlet = receiver.shared.take_inlet(0).expect("a channel");

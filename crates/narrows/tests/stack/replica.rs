@@ -328,8 +328,11 @@ fn messages_and_channels_travel_side_by_side_and_do_not_mix() {
         let block = one.take_block(Placement::Internal, 700).expect("honest").expect("free");
         assert!(one.write(block, 0, &long));
         one.publish(message(0), Placed::Block { block, len: 700 });
-        assert!(one.post_packet(&Core, 0, &longer, Placement::Internal, 7), "round {round}");
-        assert!(one.post_word(&Core, 0, (round.into(), 8), 9));
+        assert!(
+            one.post_packet(&Core, 0, &longer, Placement::Internal, 7, |_| ()),
+            "round {round}"
+        );
+        assert!(one.post_word(&Core, 0, (round.into(), 8), 9, |_| ()));
         carried.carry().expect("honest");
 
         let taken = other.take().expect("honest").expect("a message");

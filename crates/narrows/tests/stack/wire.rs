@@ -281,9 +281,9 @@ fn over_channels<const L: u32>() {
 
             let packet = number % 2 == 1;
             if packet {
-                assert!(a.post_packet(&Core, ring, &[7; 20], Placement::External, 0x9abc));
+                assert!(a.post_packet(&Core, ring, &[7; 20], Placement::External, 0x9abc, |_| ()));
             } else {
-                assert!(a.post_word(&Core, ring, (0x0102_0304_0506_0708, 5), 0x9abc));
+                assert!(a.post_word(&Core, ring, (0x0102_0304_0506_0708, 5), 0x9abc, |_| ()));
             }
             let at = before + number;
             assert_eq!(part(at, "sequence"), at + 1);

@@ -47,10 +47,15 @@ impl<H: Home> Node<H> {
         size: Output<usize>,
     ) -> Quick<()> {
         let Some((inlet, lender)) = self.shorts.receive_packets(handle) else { return Quick::Not };
+        let mut long = 0;
         let taken = Lender::take(lender, inlet, |at, len| {
+            long = len;
             size.put(len);
             out.put(with_exposed_provenance_mut(at));
         });
+        if taken.is_some() {
+            self.stack.note_packet(inlet, long as u32);
+        }
         done(taken)
     }
 

@@ -100,6 +100,9 @@ impl<H: Home> Node<H> {
                     out.put(with_exposed_provenance_mut(at));
                     size = len as u64;
                 });
+                if taken.is_some() {
+                    self.stack.note_packet(inlet, size as u32);
+                }
                 taken.map(|due| (inlet, size, due))
             }
             (Some((inlet, None)), Incoming::Scalar { len }) => {

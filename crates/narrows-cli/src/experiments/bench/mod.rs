@@ -36,8 +36,8 @@ mod throughput;
 pub mod traffic;
 mod tune;
 
-use crate::base::failure::{Failure, Kind};
-use crate::base::options::{Global, PageFile};
+use crate::base::failure::Failure;
+use crate::base::options::{Global, HOST, PageFile};
 use crate::base::output;
 use crate::base::page::PageOut;
 use crate::base::report::{Report, bench_text};
@@ -51,12 +51,11 @@ use task::{Asked, Section};
 /// # Errors
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
-    let place = args.which.common().place;
-    if args.trace.trace.is_some() && clusters::named(&args.which, &place)?.is_some() {
-        let text = "--trace says nothing to a bench between clusters: leave it out";
-        return Err(Failure::new(Kind::Usage, text));
-    }
-    if place.platform().is_none() {
+    let here = match &args.which {
+        Which::Sra(sra) => sra.on == HOST,
+        which => which.common().place.platform().is_none(),
+    };
+    if here {
         traced_here(&args.trace)?;
         return measure(global, &args.which, &args.page);
     }

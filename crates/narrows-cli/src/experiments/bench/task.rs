@@ -3,6 +3,7 @@
 use narrows::strategy::{Placement, Strategy, Transfer};
 use narrows_host::Host;
 use narrows_sim::chip::Chip;
+use narrows_sim::trace::Trace;
 
 use super::choice;
 use super::flags::{Axes, Common};
@@ -95,6 +96,11 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Where simulations are traced to, if they are.
+    pub fn trace(&self) -> Option<&Trace> {
+        self.global.chips.as_ref()
+    }
+
     /// The longest message that memory of this placement carries, as far as that is known before.
     pub fn longest(&self, placement: Placement) -> usize {
         let longest = |chip: &Chip| {

@@ -2,7 +2,7 @@
 
 use crate::base::number::size;
 use crate::base::offered::{offered, platforms};
-use crate::base::options::PageFile;
+use crate::base::options::{PageFile, TraceFile};
 use crate::base::shipped;
 use crate::formats::values::duration;
 use clap::builder::StringValueParser;
@@ -86,4 +86,7 @@ pub struct Gateway {
     /// A page of what was found.
     #[command(flatten)]
     pub page: PageFile,
+    /// A trace of what happened.
+    #[command(flatten)]
+    pub trace: TraceFile,
 }

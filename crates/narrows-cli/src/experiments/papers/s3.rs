@@ -45,7 +45,7 @@ fn throughput(chip: &Chip) -> Result<Found, Failure> {
     found.insert("limit".into(), limit(chip, ends)?);
     for mechanism in Mechanism::ALL {
         for (key, packet) in ["smallest", "largest"].into_iter().zip(PACKETS) {
-            let rate = row(chip, ends, mechanism, packet)?.throughput_mbit_s;
+            let rate = row(chip, None, ends, mechanism, packet)?.throughput_mbit_s;
             found.insert(format!("{}.{key}", mechanism.name()), rate);
         }
     }
@@ -57,13 +57,13 @@ fn throughput(chip: &Chip) -> Result<Found, Failure> {
 fn headline(chip: &Chip) -> Result<Found, Failure> {
     let ends = Ends::of(chip, None)?;
     let [_, largest] = PACKETS;
-    let rate = |mechanism| Ok(row(chip, ends, mechanism, largest)?.throughput_mbit_s);
+    let rate = |mechanism| Ok(row(chip, None, ends, mechanism, largest)?.throughput_mbit_s);
     let (dma, bmm): (f64, f64) = (rate(Mechanism::Dma)?, rate(Mechanism::Bmm)?);
     let mut trips = Vec::new();
     for mechanism in Mechanism::ALL {
         for size in usual() {
             for count in counts(size) {
-                trips.push(pingpong::row(chip, ends, mechanism, (size, count))?);
+                trips.push(pingpong::row(chip, None, ends, mechanism, (size, count))?);
             }
         }
     }

@@ -29,8 +29,8 @@ pub(super) fn simulate(
     bytes: u32,
 ) -> Result<Vec<String>, Failure> {
     let ends = Ends::asked(global, chip)?;
-    let one_way = throughput::row(chip, ends, mechanism, bytes);
-    let trip = pingpong::row(chip, ends, mechanism, (bytes, 1));
+    let one_way = throughput::row(chip, None, ends, mechanism, bytes);
+    let trip = pingpong::row(chip, None, ends, mechanism, (bytes, 1));
     let mut cells = vec![mechanism.name().to_owned(), bytes.to_string()];
     match one_way.and_then(|one_way| Ok((one_way, trip?))) {
         Ok((one_way, trip)) => {

@@ -1,6 +1,6 @@
 //! The command line of `narrows voip`.
 
-use crate::base::options::PageFile;
+use crate::base::options::{PageFile, TraceFile};
 use crate::formats::functions::g711::Law;
 use crate::formats::strategy;
 use crate::formats::values::duration;
@@ -76,6 +76,9 @@ pub struct Voip {
     /// A page of what was found.
     #[command(flatten)]
     pub page: PageFile,
+    /// A trace of what happened.
+    #[command(flatten)]
+    pub trace: TraceFile,
 }
 
 /// A strategy by which the plugin can be told of answers. A timer that always runs is the plugin's

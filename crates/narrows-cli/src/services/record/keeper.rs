@@ -1,12 +1,14 @@
 //! What passes, as a trace: a row for each node, a message for each message.
 
 use narrows::driver;
+use narrows::memory::{Descriptor, Ring};
+use narrows::span::{Carried, Passage};
 use narrows_host::observe::{Passed, Tapped};
 use narrows_trace::{Message, Row, Writer};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-/// What was kept of one direction of a link.
+/// What was kept of a ring of one direction of a link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
     /// Its place among all, from 0.
@@ -18,6 +20,14 @@ pub(super) struct Kept {
     pub without_payload: u64,
     /// Messages of which it was written that they were taken.
     taken: u32,
+}
+
+/// What is said of an entry of a ring.
+fn passage(of: &Tapped, number: u32, descriptor: &Descriptor) -> Passage {
+    let passage = driver::passage(of.link, number, descriptor);
+    let Ring::Channel(ring) = of.ring else { return passage };
+    let kind = if descriptor.block.is_some() { Carried::Packet } else { Carried::Scalar };
+    Passage { kind, source: ring, target: ring, ..passage }
 }
 
 /// Writes what passes.
@@ -59,7 +69,7 @@ impl<W: Write> Keeper<W> {
                 kept.messages += 1;
                 kept.bytes += u64::from(descriptor.len);
                 kept.without_payload += u64::from(self.with_payload && payload.is_none());
-                let passage = driver::passage(of.link, number, descriptor);
+                let passage = passage(of, number, descriptor);
                 let message = Message::of(&passage, id, at, of.peer.to_string());
                 let payload = payload.map(<[u8]>::to_vec);
                 self.writer.sent(row, at, &Message { payload, ..message })

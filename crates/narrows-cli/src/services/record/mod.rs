@@ -12,6 +12,7 @@ use crate::base::signals::catch_signals;
 use crate::base::table::{Align, Table};
 use flags::Record;
 use keeper::Keeper;
+use narrows::memory::Ring;
 use narrows_host::observe::{ObserveError, Observer, Tap};
 use narrows_host::system;
 use narrows_trace::Sealed;
@@ -28,13 +29,15 @@ const FLUSH: Duration = Duration::from_millis(100);
 /// How long a recorder sleeps that has seen little.
 const REST: Duration = Duration::from_micros(50);
 
-/// One direction of a link.
+/// A ring of one direction of a link.
 #[derive(Debug, Serialize)]
 struct Row {
     /// The sender.
     node: String,
     /// The receiver.
     peer: String,
+    /// The number of the channel; null for the link's messages.
+    channel: Option<u16>,
     /// Messages that were kept.
     messages: u64,
     /// Bytes that they carried.
@@ -117,13 +120,17 @@ fn print<W: std::io::Write>(
         .map(|(of, kept)| Row {
             node: of.node.to_string(),
             peer: of.peer.to_string(),
+            channel: match of.ring {
+                Ring::Messages => None,
+                Ring::Channel(number) => Some(number),
+            },
             messages: kept.messages,
             bytes: kept.bytes,
             missed: kept.missed,
             without_payload: kept.without_payload,
         })
         .collect();
-    rows.sort_by(|a, b| (&a.node, &a.peer).cmp(&(&b.node, &b.peer)));
+    rows.sort_by(|a, b| (&a.node, &a.peer, a.channel).cmp(&(&b.node, &b.peer, b.channel)));
     let mut notes = Vec::new();
     if full {
         notes.push(format!("the recording ended with the size of --limit, {} bytes", args.limit));
@@ -145,13 +152,20 @@ fn print<W: std::io::Write>(
         return report.print();
     }
     let (left, right) = (Align::Left, Align::Right);
-    let columns =
-        [("from", left), ("to", left), ("messages", right), ("bytes", right), ("missed", right)];
+    let columns = [
+        ("from", left),
+        ("to", left),
+        ("channel", right),
+        ("messages", right),
+        ("bytes", right),
+        ("missed", right),
+    ];
     let mut table = Table::new(&columns);
     for row in &rows {
         let figures = [row.messages, row.bytes, row.missed].map(|figure| figure.to_string());
         let [messages, bytes, missed] = figures;
-        table.row(vec![row.node.clone(), row.peer.clone(), messages, bytes, missed]);
+        let channel = row.channel.map(|number| number.to_string()).unwrap_or_default();
+        table.row(vec![row.node.clone(), row.peer.clone(), channel, messages, bytes, missed]);
     }
     let mut text = match rows.is_empty() {
         true => format!("no message passed in the domain {}\n", args.domain),

@@ -32,7 +32,8 @@ fn carry(cpu: &Cpu) -> Option<()> {
     cpu.act(|state, own| {
         let mut clusters = cpu.machine().clusters.borrow_mut();
         let Some(network) = &mut clusters.network else { return false };
-        let come = network.advance(state.now);
+        let now = state.now;
+        let come = network.advance(now, |stage, [from, to]| state.trace_link(&stage, from, to));
         let next = network.next();
         for (spot, message) in come {
             let Some(cluster) = clusters.at(spot) else { continue };

@@ -299,7 +299,13 @@ impl Cpu {
                 {
                     let bytes = message.bytes();
                     // Both are in the mesh and not the same: there is a way.
-                    let _ = network.inject(state.now, (here, there), bytes, message);
+                    let _ = network.inject(
+                        state.now,
+                        (here, there),
+                        bytes,
+                        message,
+                        |stage, [from, to]| state.trace_link(&stage, from, to),
+                    );
                     wake(state, carrier);
                 }
                 false

@@ -1,6 +1,8 @@
 //! A 2-D mesh of routers and the way through it: first along the row, then along the column. No two
 //! packets can wait for each other in a circle, as none turns from a column into a row.
 
+use std::fmt::{self, Display, Formatter};
+
 /// A place in the mesh: its column and its row.
 pub(crate) type Spot = (u32, u32);
 
@@ -13,6 +15,18 @@ pub(crate) enum Stage {
     Link(Spot, Spot),
     /// From the router of a spot into its interface.
     Out(Spot),
+}
+
+impl Display for Stage {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Stage::In(spot) => write!(f, "into the mesh at {}.{}", spot.0, spot.1),
+            Stage::Link(from, to) => {
+                write!(f, "mesh from {}.{} to {}.{}", from.0, from.1, to.0, to.1)
+            }
+            Stage::Out(spot) => write!(f, "out of the mesh at {}.{}", spot.0, spot.1),
+        }
+    }
 }
 
 /// The mesh.

@@ -97,7 +97,7 @@ impl<T> Network<T> {
         }
     }
 
-    /// Gives an interface a packet with so many bytes.
+    /// Gives an interface a packet with so many bytes. `held` has when a stage is a packet's.
     ///
     /// # Errors
     /// There is no way to where it is to go.
@@ -107,6 +107,7 @@ impl<T> Network<T> {
         (from, to): (Spot, Spot),
         bytes: usize,
         what: T,
+        mut held: impl FnMut(Stage, [Time; 2]),
     ) -> Result<(), NoRoute> {
         let stages = self.mesh.route(from, to).ok_or(NoRoute)?;
         let flits = self.flits(bytes);
@@ -115,9 +116,10 @@ impl<T> Network<T> {
         self.bytes += flits * u64::from(self.facts.flit);
         // The way in serves packets as they come, so when it has taken this one is known at once.
         let entry = self.free.get(&Stage::In(from)).copied().unwrap_or(0).max(asks);
-        let held = flits * u64::from(self.facts.link);
-        self.free.insert(Stage::In(from), entry + held);
-        self.waiting.entry(from).or_default().push_back(entry + held);
+        let taken = entry + flits * u64::from(self.facts.link);
+        held(Stage::In(from), [entry, taken].map(|cycle| self.begins(cycle)));
+        self.free.insert(Stage::In(from), taken);
+        self.waiting.entry(from).or_default().push_back(taken);
         let next = entry + u64::from(self.facts.link) + u64::from(self.facts.router);
         self.packets.insert((next, self.sent), Packet { to, flits, stages, passed: 1, what });
         Ok(())
@@ -128,8 +130,9 @@ impl<T> Network<T> {
         self.packets.first_key_value().map(|(key, _)| self.begins(key.0))
     }
 
-    /// Lets everything happen up to a moment; what has come, and where, in order.
-    pub fn advance(&mut self, now: Time) -> Vec<(Spot, T)> {
+    /// Lets everything happen up to a moment; what has come, and where, in order. `held` has when a
+    /// stage is a packet's.
+    pub fn advance(&mut self, now: Time, mut held: impl FnMut(Stage, [Time; 2])) -> Vec<(Spot, T)> {
         let mut come = Vec::new();
         while let Some(entry) = self.packets.first_entry() {
             let (at, number) = *entry.key();
@@ -147,6 +150,7 @@ impl<T> Network<T> {
             let free = self.free.entry(stage).or_default();
             let given = at.max(*free);
             *free = given + packet.flits * link;
+            held(stage, [given, *free].map(|cycle| self.facts.clock.cycles(cycle)));
             let next = match stage {
                 // The whole of it has to be there.
                 Stage::Out(_) => *free + interface,

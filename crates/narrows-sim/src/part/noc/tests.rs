@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::time::Frequency;
+use std::cell::RefCell;
 
 fn facts() -> Noc {
     Noc {
@@ -25,7 +26,7 @@ type Ends = (Spot, Spot);
 fn run<T>(network: &mut Network<T>) -> Vec<(Time, Spot, T)> {
     let mut all = Vec::new();
     while let Some(now) = network.next() {
-        all.extend(network.advance(now).into_iter().map(|(to, what)| (now, to, what)));
+        all.extend(network.advance(now, |_, _| ()).into_iter().map(|(to, what)| (now, to, what)));
     }
     all
 }
@@ -33,7 +34,7 @@ fn run<T>(network: &mut Network<T>) -> Vec<(Time, Spot, T)> {
 /// When the only packet of a network has come.
 fn lone(facts: Noc, now: Time, ends: (Spot, Spot), bytes: usize) -> Time {
     let mut network = Network::new(facts);
-    network.inject(now, ends, bytes, ()).expect("there is a way");
+    network.inject(now, ends, bytes, (), |_, _| ()).expect("there is a way");
     let all = run(&mut network);
     assert_eq!(all.len(), 1);
     all[0].0
@@ -77,7 +78,7 @@ fn a_packet_of_a_slower_clock_waits_for_the_next_edge_of_the_networks() {
 fn two(one: (Spot, Spot), other: (Spot, Spot)) -> [Time; 2] {
     let mut network = Network::new(facts());
     for (number, ends) in [one, other].into_iter().enumerate() {
-        network.inject(Time::ZERO, ends, 64, number).expect("there is a way");
+        network.inject(Time::ZERO, ends, 64, number, |_, _| ()).expect("there is a way");
     }
     let mut all = run(&mut network);
     all.sort_by_key(|(_, _, number)| *number);
@@ -115,9 +116,9 @@ fn a_packet_that_comes_later_but_is_nearer_has_the_link_first() {
     let mut network = Network::new(facts());
     let far = ((0, 0), (3, 1));
     let near = ((3, 0), (3, 1));
-    network.inject(Time::ZERO, far, 64, "far").expect("there is a way");
-    network.advance(Time::nanos(6));
-    network.inject(Time::nanos(6), near, 4, "near").expect("there is a way");
+    network.inject(Time::ZERO, far, 64, "far", |_, _| ()).expect("there is a way");
+    network.advance(Time::nanos(6), |_, _| ());
+    network.inject(Time::nanos(6), near, 4, "near", |_, _| ()).expect("there is a way");
     let all = run(&mut network);
     let expected = [
         (lone(facts(), Time::nanos(6), near, 4), (3, 1), "near"),
@@ -138,6 +139,8 @@ fn packets_of_one_source_and_one_target_come_in_order_whatever_else_is_sent() {
         let mut now = Time::ZERO;
         let mut sent: HashMap<Ends, u32> = HashMap::new();
         let mut come: HashMap<Ends, u32> = HashMap::new();
+        let held: RefCell<HashMap<Stage, Vec<[Time; 2]>>> = RefCell::default();
+        let hold = |stage, times| held.borrow_mut().entry(stage).or_default().push(times);
         let mut check = |all: Vec<(Spot, (Ends, u32))>| {
             for (to, (ends, number)) in all {
                 assert_eq!(to, ends.1, "round {round}");
@@ -150,17 +153,21 @@ fn packets_of_one_source_and_one_target_come_in_order_whatever_else_is_sent() {
             let [a, b, c, d] = [(); 4].map(|()| draw(3) as u32);
             let ends = ((a, b), (c, d));
             let number = sent.get(&ends).copied().unwrap_or(0);
-            match network.inject(now, ends, draw(65) as usize, (ends, number)) {
+            match network.inject(now, ends, draw(65) as usize, (ends, number), hold) {
                 Ok(()) => drop(sent.insert(ends, number + 1)),
                 Err(NoRoute) => assert_eq!(ends.0, ends.1),
             }
             now += Time::nanos(draw(20));
-            check(network.advance(now));
+            check(network.advance(now, hold));
         }
         while let Some(next) = network.next() {
-            check(network.advance(next));
+            check(network.advance(next, hold));
         }
         assert_eq!(sent, come, "round {round}: none is lost and none comes twice");
+        for (stage, times) in held.take() {
+            let one_by_one = times.windows(2).all(|two| two[0][1] <= two[1][0]);
+            assert!(one_by_one, "round {round}: two packets have {stage} at once");
+        }
     }
 }
 
@@ -170,32 +177,32 @@ fn an_interface_that_holds_as_many_packets_as_it_can_takes_the_next_when_one_is_
     let (from, to) = ((0, 0), (1, 0));
     assert_eq!(network.room(from, Time::ZERO), Time::ZERO);
     for _ in 0..2 {
-        network.inject(Time::ZERO, (from, to), 64, ()).expect("there is a way");
+        network.inject(Time::ZERO, (from, to), 64, (), |_, _| ()).expect("there is a way");
     }
     let first = Time::nanos(2 * (2 + 17));
     assert_eq!(network.room(from, Time::ZERO), first);
     assert_eq!(network.room(to, Time::ZERO), Time::ZERO, "each interface has its own");
     assert_eq!(network.room(from, first), first, "there is room from then on");
-    network.inject(first, (from, to), 64, ()).expect("there is a way");
+    network.inject(first, (from, to), 64, (), |_, _| ()).expect("there is a way");
     assert_eq!(network.room(from, first), first + Time::nanos(2 * 17));
 }
 
 #[test]
 fn nothing_happens_before_its_time() {
     let mut network = Network::new(facts());
-    network.inject(Time::ZERO, ((0, 0), (2, 1)), 8, ()).expect("there is a way");
+    network.inject(Time::ZERO, ((0, 0), (2, 1)), 8, (), |_, _| ()).expect("there is a way");
     while let Some(next) = network.next() {
-        assert!(network.advance(next - Time(1)).is_empty());
+        assert!(network.advance(next - Time(1), |_, _| ()).is_empty());
         assert_eq!(network.next(), Some(next));
-        network.advance(next);
+        network.advance(next, |_, _| ());
     }
 }
 
 #[test]
 fn headers_and_padding_are_counted_as_sent() {
     let mut network = Network::new(Noc { flit: 8, header: 2, ..facts() });
-    network.inject(Time::ZERO, ((0, 0), (1, 0)), 9, ()).expect("there is a way");
+    network.inject(Time::ZERO, ((0, 0), (1, 0)), 9, (), |_, _| ()).expect("there is a way");
     assert_eq!(network.bytes(), (2 + 2) * 8);
-    assert_eq!(network.inject(Time::ZERO, ((0, 0), (9, 0)), 9, ()), Err(NoRoute));
+    assert_eq!(network.inject(Time::ZERO, ((0, 0), (9, 0)), 9, (), |_, _| ()), Err(NoRoute));
     assert_eq!(network.bytes(), 32, "what is refused is not sent");
 }

@@ -84,7 +84,7 @@ impl<P: Platform> Links<P> {
             link.ended = ends;
             // What a copy finds wrong is not the peer's doing.
             link.lost = Some(if platform.is_copy() { Lost::Forked } else { reason });
-            link.up = 0;
+            (link.up, link.unnoted) = (0, 0);
             link.taken = link.shared.rx.taken();
             link.shared.reclaim_all();
             link.shared.end_channels();

@@ -110,12 +110,35 @@ impl<P: Platform> Links<P> {
         self.at_mut(id.index).filter(|link| link.up == id.life)
     }
 
+    /// The link of this name, if it is up and nothing is noted of what its channels carry, as far
+    /// as that is known.
+    #[inline(always)]
+    pub fn unnoted_mut(&mut self, id: LinkId) -> Option<&mut Link<P>> {
+        self.at_mut(id.index).filter(|link| link.unnoted == id.life)
+    }
+
+    /// Has it found out anew whether something is noted of what channels carry.
+    pub fn note_channels(&mut self) {
+        for index in 0..self.used {
+            if let Some(link) = self.at_mut(index) {
+                link.unnoted = 0;
+            }
+        }
+    }
+
     /// The link of this name, if it is up, to take from its channels or to give back what came over
     /// them.
     #[inline(always)]
     pub fn with_channels(&mut self, id: LinkId) -> Option<&mut Link<P>> {
         self.channels_owe = true;
         self.up_mut(id)
+    }
+
+    /// As [`Links::with_channels`], if nothing is noted of what they carry, as far as that is known.
+    #[inline(always)]
+    pub fn with_unnoted_channels(&mut self, id: LinkId) -> Option<&mut Link<P>> {
+        self.channels_owe = true;
+        self.unnoted_mut(id)
     }
 
     /// Whether the link of this name is up.
@@ -332,6 +355,7 @@ impl<P: Platform> Links<P> {
             told: false,
             life: self.lives,
             up: self.lives,
+            unnoted: 0,
         };
         let id = LinkId { index, life: link.life };
         let head = link.shared.head().map_err(|_| HuntError::Incompatible)?;

@@ -74,6 +74,11 @@ impl<P: Platform> Outlet<P> {
         self.tx.room() == Ok(true)
     }
 
+    /// The number of the entry that is sent next.
+    pub fn next(&self) -> u32 {
+        self.tx.sent().wrapping_add(1)
+    }
+
     /// Publishes a word where a slot is known to be free. True if the receiver is armed.
     #[inline(always)]
     pub fn put_word(&mut self, platform: &P, (value, len): (u64, u32), tag: u16) -> bool {
@@ -89,6 +94,11 @@ impl<P: Platform> Outlet<P> {
 }
 
 impl<P: Platform> Inlet<P> {
+    /// The number of the entry that was taken last.
+    pub fn taken(&self) -> u32 {
+        self.rx.taken()
+    }
+
     /// Whether nothing is there to be taken.
     pub fn is_empty(&self) -> bool {
         !self.rx.ready()

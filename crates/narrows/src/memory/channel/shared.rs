@@ -12,7 +12,8 @@ impl<P: Platform> Shared<P> {
     }
 
     /// Publishes a word on a channel where a slot is known to be free, and rings if need be. False
-    /// if there is none, or no such channel.
+    /// if there is none, or no such channel. `note` has the entry's number before it is published:
+    /// nobody has it sooner than it is sent.
     #[inline(always)]
     pub fn post_word(
         &mut self,
@@ -20,10 +21,12 @@ impl<P: Platform> Shared<P> {
         ring: u16,
         (value, len): (u64, u32),
         tag: u16,
+        note: impl FnOnce(u32),
     ) -> bool {
         let Some(outlet) = self.channels.outlet(ring).filter(|o| o.tx.known_room()) else {
             return false;
         };
+        note(outlet.next());
         if outlet.put_word(platform, (value, len), tag) && outlet.tx.must_ring() {
             platform.ring(&self.bell);
         }
@@ -39,12 +42,14 @@ impl<P: Platform> Shared<P> {
         bytes: &[u8],
         placement: Placement,
         tag: u16,
+        note: impl FnOnce(u32),
     ) -> bool {
         if !self.channels.outlet(ring).is_some_and(|o| o.tx.known_room()) {
             return false;
         }
         let Some(block) = self.bring(placement, bytes) else { return false };
         let Some(outlet) = self.channels.outlet(ring) else { return false };
+        note(outlet.next());
         let armed = outlet.put(platform, &entry(bytes.len() as u32, tag, Some(block)), &[]);
         if armed && outlet.tx.must_ring() {
             platform.ring(&self.bell);
@@ -62,6 +67,7 @@ impl<P: Platform> Shared<P> {
         bytes: &[u8],
         placement: Placement,
         tag: u16,
+        note: impl FnOnce(u32),
     ) -> Option<bool> {
         if !outlet.known_room() {
             return None;
@@ -70,6 +76,7 @@ impl<P: Platform> Shared<P> {
             true => self.bring_short(placement, bytes)?,
             false => self.bring(placement, bytes)?,
         };
+        note(outlet.next());
         Some(outlet.put(platform, &entry(bytes.len() as u32, tag, Some(block)), &[]))
     }
 
@@ -186,6 +193,11 @@ impl<P: Platform> Shared<P> {
             self.flush(platform);
         }
         self.take_word(ring).or_else(|| self.take_packet(ring))
+    }
+
+    /// The number of the entry that was taken off a channel last.
+    pub fn channel_taken(&self, ring: u16) -> u32 {
+        self.channels.inlet(ring).map_or(0, |inlet| inlet.rx.taken())
     }
 
     /// What is wrong with the next entry of a channel.

@@ -19,7 +19,7 @@ const CHANNEL_LINES: u32 = 384;
 pub const MAX_CHANNELS: u16 = 64;
 
 /// One of the rings of a link's direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ring {
     /// The ring of messages.
     Messages,
@@ -317,8 +317,9 @@ impl Layout {
             Ring::Channel(number) => self.start.wrapping_add(u32::from(number) + 1),
         }
     }
+
     /// Slots of a ring.
-    pub(crate) fn slots_of(&self, ring: Ring) -> u32 {
+    pub fn slots_of(&self, ring: Ring) -> u32 {
         match ring {
             Ring::Messages => self.slots,
             Ring::Channel(_) => self.channel_slots,

@@ -6,6 +6,7 @@ use narrows_sim::chip::{Chip, Cluster};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::Time;
+use narrows_sim::trace::Trace;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Cores, Global};
@@ -74,13 +75,22 @@ impl Ends {
     ///
     /// # Errors
     /// One of them cannot go on.
-    pub(super) fn run<A, B>(self, chip: &Chip, one: A, other: B) -> Result<u64, Failure>
+    pub(super) fn run<A, B>(
+        self,
+        chip: &Chip,
+        trace: Option<&Trace>,
+        one: A,
+        other: B,
+    ) -> Result<u64, Failure>
     where
         A: FnOnce(&Cpu) -> Result<(), Broken>,
         B: FnOnce(&Cpu) -> Result<(), Broken>,
     {
         let (network, broken) = (Cell::new(0), Cell::new(None));
         let mut simulation = Simulation::new(chip, Settings::default());
+        if let Some(trace) = trace {
+            simulation.trace(trace);
+        }
         let end = |cpu: &Cpu, result: Result<(), Broken>| {
             if let Err(why) = result {
                 broken.set(broken.get().or(Some(why)));

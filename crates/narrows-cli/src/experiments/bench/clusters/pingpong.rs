@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::time::Time;
+use narrows_sim::trace::Trace;
 use serde::Serialize;
 
 use super::ends::{Ends, Packets, layout, line};
@@ -49,11 +50,12 @@ pub struct Row {
 /// The chip has no room for such packets, or they cannot be moved.
 pub fn row(
     chip: &Chip,
+    trace: Option<&Trace>,
     ends: Ends,
     mechanism: Mechanism,
     (packet, count): (u32, u32),
 ) -> Result<Row, Failure> {
-    let (time, network) = trip(chip, ends, mechanism, (packet, count), |_, _, _| {})?;
+    let (time, network) = trip((chip, trace), ends, mechanism, (packet, count), |_, _, _| {})?;
     let [send, receive] = mechanism.instructions(chip, ends.cores[0]);
     Ok(Row {
         mechanism: mechanism.name(),
@@ -76,7 +78,7 @@ pub fn counts(packet: u32) -> BTreeSet<u32> {
 /// Sends packets there and then as many back. How long it takes, and the bytes on the network.
 /// `seen` is called behind each packet, at whoever receives it.
 fn trip(
-    chip: &Chip,
+    (chip, trace): (&Chip, Option<&Trace>),
     ends: Ends,
     mechanism: Mechanism,
     (packet, count): (u32, u32),
@@ -101,7 +103,7 @@ fn trip(
         packets.send(cpu, &mut out)?;
         out.settle()
     };
-    let network = ends.run(chip, caller, callee)?;
+    let network = ends.run(chip, trace, caller, callee)?;
     Ok((took.get(), network))
 }
 
@@ -134,7 +136,8 @@ pub(super) fn run(asked: &Asked<'_>, chip: &Chip, ends: Ends) -> Result<(), Fail
         .iter()
         .flat_map(|size| counts(*size).into_iter().map(|count| (*size, count)))
         .collect();
-    let rows = super::rows(asked, &trials, |one, trial| row(chip, ends, one, trial))?;
+    let rows =
+        super::rows(asked, &trials, |one, trial| row(chip, asked.trace(), ends, one, trial))?;
     let mut report = Report::new("bench pingpong", sim::machine(chip), rows);
     report.notes = notes(&report.results);
     report.notes.extend(super::in_words(chip, ends));
@@ -210,7 +213,7 @@ mod tests {
                         assert_eq!(bytes, contents(number, packet), "{mechanism:?} {number}");
                         seen.set(seen.get() + 1);
                     };
-                    trip(&chip, ends, mechanism, (packet, count), check).unwrap();
+                    trip((&chip, None), ends, mechanism, (packet, count), check).unwrap();
                     assert_eq!(seen.get(), 2 * count);
                 }
             }
@@ -222,8 +225,9 @@ mod tests {
         let chip = chip();
         let [near, far] = [between(&chip, 0, 2), between(&chip, 0, 6)];
         for packet in [4, 8192] {
-            let trips = [near, far]
-                .map(|ends| Mechanism::ALL.map(|one| row(&chip, ends, one, (packet, 1)).unwrap()));
+            let trips = [near, far].map(|ends| {
+                Mechanism::ALL.map(|one| row(&chip, None, ends, one, (packet, 1)).unwrap())
+            });
             let [[dma, bmm], [dma_far, bmm_far]] = &trips;
             // A word by the DMA comes while the call that receives it still runs.
             let hidden = packet == 4 && dma.round_trip_us == dma_far.round_trip_us;
@@ -239,8 +243,9 @@ mod tests {
     fn the_way_back_takes_as_long_as_the_way_there() {
         let chip = chip();
         for mechanism in Mechanism::ALL {
-            let [there, back] = [(0, 6), (6, 0)]
-                .map(|(one, other)| row(&chip, between(&chip, one, other), mechanism, (64, 1)));
+            let [there, back] = [(0, 6), (6, 0)].map(|(one, other)| {
+                row(&chip, None, between(&chip, one, other), mechanism, (64, 1))
+            });
             assert_eq!(there.unwrap().round_trip_us, back.unwrap().round_trip_us);
         }
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::time::Time;
+use narrows_sim::trace::Trace;
 use serde::Serialize;
 
 use super::ends::{Ends, Packets, layout, line};
@@ -51,9 +52,15 @@ pub struct Row {
 ///
 /// # Errors
 /// The chip has no room for such packets, or they cannot be moved.
-pub fn row(chip: &Chip, ends: Ends, mechanism: Mechanism, packet: u32) -> Result<Row, Failure> {
+pub fn row(
+    chip: &Chip,
+    trace: Option<&Trace>,
+    ends: Ends,
+    mechanism: Mechanism,
+    packet: u32,
+) -> Result<Row, Failure> {
     let count = TOTAL / packet;
-    let (time, network) = stream(chip, ends, mechanism, (packet, count), |_, _, _| {})?;
+    let (time, network) = stream((chip, trace), ends, mechanism, (packet, count), |_, _, _| {})?;
     let bytes = f64::from(packet * count);
     let [send, receive] = mechanism.instructions(chip, ends.cores[0]);
     Ok(Row {
@@ -83,14 +90,14 @@ pub fn limit(chip: &Chip, ends: Ends) -> Result<f64, Failure> {
         took.set(cpu.time().since(begin));
         Ok(())
     };
-    ends.run(chip, write, |_| Ok(()))?;
+    ends.run(chip, None, write, |_| Ok(()))?;
     Ok(f64::from(TOTAL) * 8.0 / took.get().micros())
 }
 
 /// Sends packets from one CPU to the other. How long it takes, and the bytes on the network. `seen`
 /// is called behind each packet, at the receiver.
 fn stream(
-    chip: &Chip,
+    (chip, trace): (&Chip, Option<&Trace>),
     ends: Ends,
     mechanism: Mechanism,
     (packet, count): (u32, u32),
@@ -114,14 +121,14 @@ fn stream(
         ended.set(cpu.time());
         Ok(())
     };
-    let network = ends.run(chip, send, receive)?;
+    let network = ends.run(chip, trace, send, receive)?;
     Ok((ended.get().since(begun.get()), network))
 }
 
 /// Measures and prints.
 pub(super) fn run(asked: &Asked<'_>, chip: &Chip, ends: Ends) -> Result<(), Failure> {
     let sizes = super::asked_sizes(asked, TOTAL)?;
-    let rows = super::rows(asked, &sizes, |one, size| row(chip, ends, one, size))?;
+    let rows = super::rows(asked, &sizes, |one, size| row(chip, asked.trace(), ends, one, size))?;
     let mut report = Report::new("bench throughput", sim::machine(chip), rows);
     report.notes = notes(&report.results);
     report.notes.extend(super::in_words(chip, ends));
@@ -215,7 +222,7 @@ mod tests {
                         assert_eq!(bytes, contents(number, packet), "{mechanism:?} {number}");
                         seen.set(seen.get() + 1);
                     };
-                    stream(&chip, first(&chip), mechanism, (packet, count), check).unwrap();
+                    stream((&chip, None), first(&chip), mechanism, (packet, count), check).unwrap();
                     assert_eq!(seen.get(), count);
                 }
             }
@@ -227,7 +234,7 @@ mod tests {
         let chip = chip();
         for packet in [4, 256, 8192] {
             let [dma, bmm] =
-                Mechanism::ALL.map(|one| row(&chip, first(&chip), one, packet).unwrap());
+                Mechanism::ALL.map(|one| row(&chip, None, first(&chip), one, packet).unwrap());
             assert!(dma.throughput_mbit_s < bmm.throughput_mbit_s, "{dma:?} {bmm:?}");
             assert!(bmm.throughput_mbit_s < 3200.0, "{bmm:?}");
             assert!(dma.efficiency_percent < bmm.efficiency_percent, "{dma:?} {bmm:?}");
@@ -243,14 +250,14 @@ mod tests {
             (clusters.manager.words, clusters.manager.credits) = (16, 16);
         }
         for mechanism in Mechanism::ALL {
-            let said = row(&chip, first(&chip), mechanism, 128).unwrap_err().to_string();
+            let said = row(&chip, None, first(&chip), mechanism, 128).unwrap_err().to_string();
             assert!(said.ends_with("has no room for packets of 128 bytes"), "{said}");
-            assert!(row(&chip, first(&chip), mechanism, 64).is_ok());
+            assert!(row(&chip, None, first(&chip), mechanism, 64).is_ok());
         }
         if let Some(clusters) = &mut chip.clusters {
             clusters.manager.credits = 8;
         }
-        let said = row(&chip, first(&chip), Mechanism::Bmm, 64).unwrap_err().to_string();
+        let said = row(&chip, None, first(&chip), Mechanism::Bmm, 64).unwrap_err().to_string();
         assert!(
             said.ends_with("a block signals: the size is above what the FIFO has room for"),
             "{said}"
@@ -258,7 +265,7 @@ mod tests {
         if let Some(clusters) = &mut chip.clusters {
             (clusters.manager.credits, clusters.manager.threshold) = (12, 9);
         }
-        let said = row(&chip, first(&chip), Mechanism::Bmm, 32).unwrap_err().to_string();
+        let said = row(&chip, None, first(&chip), Mechanism::Bmm, 32).unwrap_err().to_string();
         assert!(said.contains("nothing can run any more"), "{said}");
     }
 }

@@ -46,6 +46,9 @@ pub(super) fn measure(
     let chip = home::linked(chip).ok_or_else(|| defect("links of MCAPI have no layout"))?;
     let (called, answered) = (RefCell::new(None), RefCell::new(None));
     let mut simulation = Simulation::new(&chip, Settings::default());
+    if let Some(trace) = &global.chips {
+        simulation.trace(trace);
+    }
     simulation.foreign(cores.caller, "caller", PRIORITY, STACK, |cpu| {
         let done = home::within(&cpu, false, || call(&cpu, sessions));
         called.replace(Some(done));

@@ -41,6 +41,9 @@ pub fn run(
             .map(|here| [here, Footprint::default()])
     };
     let mut simulation = Simulation::new(chip, Settings::default());
+    if let Some(trace) = &global.chips {
+        simulation.trace(trace);
+    }
     simulation.process(cores.caller, STARTER, PRIORITY, |cpu| {
         *ended[0].borrow_mut() = chips::linked(&cpu, STARTER, PARTNER, false).and_then(|linked| {
             let (mut node, link) = linked;

@@ -7,6 +7,7 @@ use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::rtos::Os;
 use narrows_sim::time::Time;
+use narrows_sim::trace::Trace;
 
 use crate::base::failure::{Failure, Kind};
 use crate::rig::ipc::{Service, Task, connect, services};
@@ -18,14 +19,16 @@ const QUIET: Time = Time::nanos(20_000_000);
 
 /// What is measured: messages of so many bytes, as long both ways, to the processor so many
 /// transfers away.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked {
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
     /// How DMA is driven.
     pub mode: DmaMode,
     /// Bytes of a message and of its acknowledgement.
     pub bytes: usize,
     /// Transfers from task to task; none on one processor.
     pub hops: usize,
+    /// Where its simulations are traced to.
+    pub trace: Option<&'a Trace>,
 }
 
 /// The task that asks.
@@ -44,7 +47,7 @@ pub fn way(chip: &Chip, hops: usize) -> Option<(Net, usize)> {
 }
 
 /// The task that answers.
-fn last(chip: &Chip, asked: Asked) -> Result<(Net, Task), Failure> {
+fn last(chip: &Chip, asked: Asked<'_>) -> Result<(Net, Task), Failure> {
     let (net, core) = way(chip, asked.hops).ok_or_else(|| {
         let text = format!("no processor of {} is {} transfers away", chip.name, asked.hops);
         Failure::new(Kind::Internal, text)
@@ -65,12 +68,12 @@ pub struct Held {
 ///
 /// # Errors
 /// [`Kind::Internal`] if the simulation cannot go on.
-pub fn cycle(chip: &Chip, asked: Asked) -> Result<Time, Failure> {
+pub fn cycle(chip: &Chip, asked: Asked<'_>) -> Result<Time, Failure> {
     counted(chip, asked).map(|(took, _)| took)
 }
 
 /// The same, and how many messages each processor has passed on, from the first cycle to the last.
-pub(super) fn counted(chip: &Chip, asked: Asked) -> Result<(Time, Vec<u64>), Failure> {
+pub(super) fn counted(chip: &Chip, asked: Asked<'_>) -> Result<(Time, Vec<u64>), Failure> {
     let way = last(chip, asked)?;
     let to = way.1;
     let took = Cell::new(Time::ZERO);
@@ -102,7 +105,7 @@ pub(super) fn counted(chip: &Chip, asked: Asked) -> Result<(Time, Vec<u64>), Fai
 ///
 /// # Errors
 /// As [`cycle`].
-pub fn held(chip: &Chip, asked: Asked) -> Result<Held, Failure> {
+pub fn held(chip: &Chip, asked: Asked<'_>) -> Result<Held, Failure> {
     let way = last(chip, asked)?;
     let to = way.1;
     let (sender, receiver) = (Cell::default(), Cell::default());
@@ -134,7 +137,7 @@ pub fn held(chip: &Chip, asked: Asked) -> Result<Held, Failure> {
 ///
 /// # Errors
 /// As [`cycle`].
-pub fn calls(chip: &Chip, asked: Asked) -> Result<Held, Failure> {
+pub fn calls(chip: &Chip, asked: Asked<'_>) -> Result<Held, Failure> {
     let way = last(chip, asked)?;
     let to = way.1;
     let (sender, receiver) = (Cell::default(), Cell::default());
@@ -161,16 +164,19 @@ pub fn calls(chip: &Chip, asked: Asked) -> Result<Held, Failure> {
 /// processor has passed on.
 fn run(
     chip: &Chip,
-    asked: Asked,
+    asked: Asked<'_>,
     (net, to): (Net, Task),
     first: impl Fn(&Service, &Os),
     last: impl Fn(&Service, &Os),
 ) -> Result<Vec<u64>, Failure> {
     let internal = |text: String| Failure::new(Kind::Internal, text);
-    let Asked { mode, bytes, .. } = asked;
+    let Asked { mode, bytes, trace, .. } = asked;
     let services = services(chip, &net, bytes);
     let services = services.ok_or_else(|| internal("messages do not fit into memory".into()))?;
     let mut simulation = Simulation::new(chip, Settings::default());
+    if let Some(trace) = trace {
+        simulation.trace(trace);
+    }
     connect(&mut simulation, chip, mode, &services, &net)
         .ok_or_else(|| internal("the ports are not as they have to be".into()))?;
     let core = usize::from(to.core);

@@ -58,8 +58,8 @@ pub struct Row {
 ///
 /// # Errors
 /// As [`cycle`].
-pub fn row(chip: &Chip, asked: Asked) -> Result<Row, Failure> {
-    let Asked { mode, bytes, hops } = asked;
+pub fn row(chip: &Chip, asked: Asked<'_>) -> Result<Row, Failure> {
+    let Asked { mode, bytes, hops, .. } = asked;
     let sra = cycle(chip, asked)?.micros();
     let one = cycle(chip, Asked { hops: 0, ..asked })?.micros();
     let Held { sender, receiver } = held(chip, asked)?;
@@ -162,7 +162,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Sra) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (done, (mode, bytes)) in (0..).zip(trials) {
         progress.reach(done);
-        rows.push(row(&chip, Asked { mode, bytes, hops: args.hops })?);
+        rows.push(row(&chip, Asked { mode, bytes, hops: args.hops, trace: bench.trace() })?);
     }
     drop(progress);
     let mut report = Report::new("bench sra", sim::machine(&chip), rows);

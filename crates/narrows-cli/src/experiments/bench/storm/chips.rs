@@ -7,6 +7,7 @@ use std::time::Duration;
 use narrows_sim::chip::Chip;
 use narrows_sim::engine::{Death, Faults, Settings, Simulation};
 use narrows_sim::time::Time;
+use narrows_sim::trace::Trace;
 
 use super::cause::{Telling, ms};
 use super::interrupted;
@@ -54,7 +55,7 @@ pub fn run(
         }
         let life = plan.life(number)?;
         progress.say(&format!("{} kills, {} broken promises", number, storm.broken()));
-        storm.add(number, &life, round(chip, cores, &life)?);
+        storm.add(number, &life, round((chip, asked.trace()), cores, &life)?);
         progress.reach(number + 1);
     }
     drop(progress);
@@ -65,7 +66,11 @@ pub fn run(
 }
 
 /// Runs a life.
-fn round(chip: &Chip, cores: Cores, life: &Life) -> Result<Outcome, Failure> {
+fn round(
+    (chip, trace): (&Chip, Option<&Trace>),
+    cores: Cores,
+    life: &Life,
+) -> Result<Outcome, Failure> {
     let ours = Profile { active: life.traffic.here(), strategy: life.strategy, seed: life.seed };
     let theirs = Profile { active: life.traffic.there(), ..ours };
     // The second of the two. As many stores as its moment has microseconds.
@@ -79,6 +84,9 @@ fn round(chip: &Chip, cores: Cores, life: &Life) -> Result<Outcome, Failure> {
     let fail = |failure| drop(said.replace(Err(failure)));
     let mut simulation =
         Simulation::new(chip, Settings { seed: life.seed, faults, ..Settings::default() });
+    if let Some(trace) = trace {
+        simulation.trace(trace);
+    }
     simulation.process(cores.caller, STARTER, PRIORITY, |cpu| {
         let (mut node, link) = match chips::linked(&cpu, STARTER, VICTIM, !life.victim_hunts) {
             Ok(linked) => linked,

@@ -8,6 +8,7 @@ use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::Time;
+use narrows_sim::trace::Trace;
 
 use super::job::Job;
 use super::plan::{Member, Plan};
@@ -33,7 +34,7 @@ pub struct Ran {
 /// # Errors
 /// As [`Plan::new`]; or a block signals, or nothing can go on.
 pub fn run(
-    chip: &Chip,
+    (chip, trace): (&Chip, Option<&Trace>),
     mechanism: Mechanism,
     job: &Job,
     (cpus, computes): (usize, bool),
@@ -44,6 +45,9 @@ pub fn run(
     };
     let outcome = Outcome::default();
     let mut simulation = Simulation::new(chip, Settings::default());
+    if let Some(trace) = trace {
+        simulation.trace(trace);
+    }
     for (number, member) in plan.members.iter().enumerate() {
         let memory = shared(member);
         let (plan, outcome) = (&plan, &outcome);

@@ -9,6 +9,7 @@ mod job;
 mod plan;
 
 use narrows_sim::chip::Chip;
+use narrows_sim::trace::Trace;
 use serde::Serialize;
 
 use crate::base::failure::{Failure, Kind};
@@ -53,14 +54,14 @@ pub struct Row {
 /// # Errors
 /// The chip has no clusters, not so many CPUs or no room, or rows cannot be moved.
 fn row(
-    chip: &Chip,
+    (chip, trace): (&Chip, Option<&Trace>),
     mechanism: Mechanism,
     job: &Job,
     cpus: u16,
 ) -> Result<(Row, Vec<Picture>), Failure> {
     let count = usize::from(cpus);
-    let alone = chip::run(chip, mechanism, job, (count, false))?;
-    let whole = chip::run(chip, mechanism, job, (count, true))?;
+    let alone = chip::run((chip, trace), mechanism, job, (count, false))?;
+    let whole = chip::run((chip, trace), mechanism, job, (count, true))?;
     // All cores of a cluster's software are alike in what is shipped; times are in the first's.
     let clock = chip.cores.first().map(|core| core.clock);
     let cycles = |time| clock.map(|clock| clock.count(time));
@@ -101,7 +102,7 @@ pub fn reduction(chip: &Chip) -> Result<f64, Failure> {
     let mut rows = Vec::new();
     for cpus in 2..=u16::try_from(most).unwrap_or(u16::MAX) {
         for mechanism in Mechanism::ALL {
-            rows.push(row(chip, mechanism, &job, cpus)?.0);
+            rows.push(row((chip, None), mechanism, &job, cpus)?.0);
         }
     }
     let none = || Failure::new(Kind::Workload, format!("{}: it has no two CPUs", chip.name));
@@ -197,7 +198,9 @@ fn on_chip(asked: &Asked<'_>, args: &Susan, job: &Job, chip: &Chip) -> Result<Re
         return Err(Failure::new(Kind::Usage, text));
     }
     let mut results = Results::new();
-    for (row, planes) in clusters::rows(asked, &counts, |one, cpus| row(chip, one, job, cpus))? {
+    for (row, planes) in
+        clusters::rows(asked, &counts, |one, cpus| row((chip, asked.trace()), one, job, cpus))?
+    {
         results.add(row, planes)?;
     }
     Ok(results)

@@ -11,7 +11,7 @@ fn small(finds: Vec<Find>) -> Job {
 }
 
 fn refusal(chip: &Chip, job: &Job, cpus: u16) -> String {
-    row(chip, Mechanism::Bmm, job, cpus).map(|_| ()).unwrap_err().to_string()
+    row((chip, None), Mechanism::Bmm, job, cpus).map(|_| ()).unwrap_err().to_string()
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn each_mechanism_and_number_of_cpus_finds_what_one_picture_shows() {
             job.finds.iter().map(|find| find.whole(&job.tables, &job.image)).collect();
         for mechanism in Mechanism::ALL {
             for cpus in [1, 2, 5, 8] {
-                let (_, planes) = row(&chip, mechanism, &job, cpus).unwrap();
+                let (_, planes) = row((&chip, None), mechanism, &job, cpus).unwrap();
                 assert!(planes == whole, "{mechanism:?} {cpus}");
             }
         }
@@ -38,11 +38,11 @@ fn nine_to_sixteen_cpus_find_the_same_and_the_first_four_are_where_they_were() {
     let whole: Vec<Picture> =
         job.finds.iter().map(|find| find.whole(&job.tables, &job.image)).collect();
     for mechanism in Mechanism::ALL {
-        let (four, planes) = row(&eight, mechanism, &job, 4).unwrap();
+        let (four, planes) = row((&eight, None), mechanism, &job, 4).unwrap();
         assert!(planes == whole, "{mechanism:?}");
-        assert_eq!(row(&sixteen, mechanism, &job, 4).unwrap().0, four);
+        assert_eq!(row((&sixteen, None), mechanism, &job, 4).unwrap().0, four);
         for cpus in [9, 13, 16] {
-            let (row, planes) = row(&sixteen, mechanism, &job, cpus).unwrap();
+            let (row, planes) = row((&sixteen, None), mechanism, &job, cpus).unwrap();
             assert!(planes == whole, "{mechanism:?} {cpus}");
             assert!(row.execution_cycles < four.execution_cycles, "{row:?} {four:?}");
         }
@@ -65,7 +65,7 @@ fn fifos_in_hardware_and_fifos_that_rows_go_round_carry_the_same() {
     }
     for chip in [small, hardware] {
         for mechanism in Mechanism::ALL {
-            assert!(row(&chip, mechanism, &job, 6).unwrap().1 == whole, "{mechanism:?}");
+            assert!(row((&chip, None), mechanism, &job, 6).unwrap().1 == whole, "{mechanism:?}");
         }
     }
 }
@@ -73,7 +73,7 @@ fn fifos_in_hardware_and_fifos_that_rows_go_round_carry_the_same() {
 #[test]
 fn more_cpus_are_sooner_done_and_have_more_to_send_and_the_buffer_manager_sends_it_sooner() {
     let (chip, job) = (chip(), small(Find::ALL.to_vec()));
-    let of = |mechanism, cpus| row(&chip, mechanism, &job, cpus).unwrap().0;
+    let of = |mechanism, cpus| row((&chip, None), mechanism, &job, cpus).unwrap().0;
     for mechanism in Mechanism::ALL {
         let [one, two, four] = [1, 2, 4].map(|cpus| of(mechanism, cpus));
         assert_eq!((one.communication_cycles, one.packets), (Some(0), 0));
@@ -113,20 +113,20 @@ fn an_image_that_does_not_fit_is_refused_in_a_sentence() {
     }
     let said = refusal(&few, &of(20, 20), 4);
     assert!(said.contains("cluster0 has 5 ports and needs 6: take fewer CPUs"), "{said}");
-    assert!(row(&few, Mechanism::Bmm, &of(20, 20), 3).is_ok());
+    assert!(row((&few, None), Mechanism::Bmm, &of(20, 20), 3).is_ok());
 }
 
 #[test]
 fn cpus_without_a_row_have_nothing_to_do() {
     let job = Job::new(scene(12, 7, 1), vec![Find::Edges], 27);
-    let (_, planes) = row(&chip(), Mechanism::Bmm, &job, 8).unwrap();
+    let (_, planes) = row((&chip(), None), Mechanism::Bmm, &job, 8).unwrap();
     assert_eq!(planes, [Find::Edges.whole(&job.tables, &job.image)]);
 }
 
 #[test]
 fn something_else_than_before_is_a_defect() {
     let mut results = Results::new();
-    let (row, planes) = row(&chip(), Mechanism::Dma, &small(vec![Find::Edges]), 1).unwrap();
+    let (row, planes) = row((&chip(), None), Mechanism::Dma, &small(vec![Find::Edges]), 1).unwrap();
     results.add(row.clone(), planes.clone()).unwrap();
     results.add(row.clone(), planes).unwrap();
     let said = results.add(row, Vec::new()).unwrap_err().to_string();
