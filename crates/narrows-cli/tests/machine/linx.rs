@@ -45,7 +45,7 @@ fn each_case_has_its_signals_in_both_stacks() {
         assert_eq!(told(&burst, "signal"), ["burst", "confirmation", "burst", "confirmation"]);
         assert!(burst[0]["throughput_mbit_s"].as_f64().unwrap() > 0.0);
         for row in burst.iter().step_by(2) {
-            assert_eq!(row["latencies_cycles"].as_array().unwrap().len(), 5, "{row}");
+            assert_eq!(row["signals"].as_array().unwrap().len(), 5, "{row}");
         }
     }
 }
@@ -125,7 +125,7 @@ fn what_is_done_against_bursts_loses_no_signal_by_any_driver() {
             rows(&[&["t2", "--rounds", "60", "--bytes", "300", "--driver", &all], more].concat());
         assert_eq!(rows.len(), DRIVERS.len() * stacks * 2, "{more:?}");
         for row in rows.iter().step_by(2) {
-            assert_eq!(row["latencies_cycles"].as_array().unwrap().len(), 60, "{more:?}");
+            assert_eq!(row["signals"].as_array().unwrap().len(), 60, "{more:?}");
         }
     }
 }
@@ -146,7 +146,7 @@ fn what_a_host_can_do_against_bursts_it_does() {
             assert_eq!(row["counter"].as_str(), counter.map(|(_, value)| *value), "{more:?}");
         }
         for row in rows.iter().step_by(2) {
-            assert_eq!(row["latencies_cycles"].as_array().unwrap().len(), 40, "{more:?}");
+            assert_eq!(row["signals"].as_array().unwrap().len(), 40, "{more:?}");
         }
     }
 }
@@ -169,11 +169,65 @@ fn what_is_not_there_is_refused() {
         (&["t4", "--nodes", "3", "--on", "nios2-quad"], "a chip has"),
         (&["t0", "--bytes", "4"], "8 to 65536"),
         (&["t2", "--counter", "quota", "--on", "nios2-dual"], "--stack layered"),
-        (&["t0", "--bytes", "108", "--mtu", "124", "--on", "nios2-dual"], "--mtu 128 and more"),
+        (&["t0", "--bytes", "108", "--mtu", "124", "--on", "nios2-dual"], "--stack layered"),
+        (&["t0", "--bytes", "3", "--on", "nios2-dual"], "4 to 131072 bytes"),
+        (&["t0", "--bytes", "131073", "--on", "nios2-dual"], "4 to 131072 bytes"),
+        (&["t0", "--mtu", "4G", "--stack", "layered", "--on", "nios2-dual"], "no room"),
+        (&["t2", "--rounds", "129", "--on", "nios2-dual"], "room for 128 signals"),
+        (&["t3", "--rounds", "17", "--on", "nios2-dual"], "room for 16 signals"),
+        (&["t2", "--handler-stopped", "--on", "nios2-dual"], "no link handler"),
+        (&["t0", "--driver", "single-copy", "--mtu", "64", "--stack", "layered"], "does nothing"),
         (&["t0", "--mtu", "63", "--stack", "layered", "--on", "nios2-dual"], "64 bytes at least"),
     ] {
         let output = bench(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(what), "{arguments:?}");
+    }
+}
+
+#[test]
+fn lists_and_signals_as_csv() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("signals.csv");
+    let on = ["t2", "--on", "nios2-dual", "--stack", "layered", "--rounds", "20"];
+    let lists = ["--driver", "shm-ack,single-copy", "--bytes", "32,300", "--mtu", "64,128"];
+    let out = ["--out", file.to_str().unwrap()];
+    let rows = rows(&[&on[..], &lists, &out].concat());
+    let told: Vec<(&str, Option<u64>, u64)> = rows
+        .iter()
+        .filter(|row| row["signal"] == "burst")
+        .map(|row| {
+            (row["driver"].as_str().unwrap(), row["mtu"].as_u64(), row["bytes"].as_u64().unwrap())
+        })
+        .collect();
+    let shm = [64, 128].into_iter().flat_map(|mtu| [32, 300].map(|bytes| (Some(mtu), bytes)));
+    let shm = shm.map(|(mtu, bytes)| ("shm-ack", mtu, bytes));
+    // Nothing is cut of what a header points to.
+    let single = [32, 300].map(|bytes| ("single-copy", None, bytes));
+    assert_eq!(told, shm.chain(single).collect::<Vec<_>>());
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(text.lines().count(), 1 + 6 * 21, "a line for each signal and confirmation");
+    let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    for name in ["number", "blocking_cycles", "sender.layers.idle", "receiver.bus_wait_cycles"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    for row in &rows {
+        for signal in row["signals"].as_array().unwrap() {
+            for core in ["sender", "receiver"] {
+                let of = &signal[core];
+                let by = of["layers"].as_object().unwrap();
+                let all: f64 = by.values().map(|one| one.as_f64().unwrap()).sum();
+                let took = signal["latency_cycles"].as_f64().unwrap();
+                // The account begins before the first stamp and ends behind the last.
+                assert!(all >= took && all < took + 1000.0, "{all} of {took}: {of}");
+                let part = |name: &str| by[name].as_f64().unwrap();
+                let busy = of["busy_cycles"].as_f64().unwrap();
+                assert!((all - part("idle") - busy).abs() < 1.0, "{of}");
+                // An application makes a signal, or looks at one: next to nothing (section 4.2.2.2).
+                assert!(part("system") > 0.0 && part("application") >= 0.0, "{of}");
+                let layers: f64 = ["link", "connection", "driver"].map(part).iter().sum();
+                assert!(busy < 5000.0 || layers > 0.8 * busy, "{of}");
+            }
+        }
     }
 }

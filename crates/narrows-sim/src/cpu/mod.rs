@@ -26,9 +26,9 @@ pub use stretch::{Hands, Stretch, StretchWords};
 pub(crate) use wait::{service_bell, service_tick};
 
 use crate::chip::Chip;
-use crate::events::Settings;
 use crate::events::coroutine::{Body, Door};
 use crate::events::state::State;
+use crate::events::{CoreUse, Pid, Settings};
 use crate::kernel::Kernel;
 use crate::time::Time;
 use cluster::Clusters;
@@ -240,6 +240,22 @@ impl Cpu {
     pub fn busy_on(&self, core: usize) -> Time {
         let state = self.machine().state.borrow();
         if core < self.chip().cores.len() { state.used(core).busy } else { Time::ZERO }
+    }
+
+    /// What any core has done so far, by its number in the chip; nothing of one that there is not.
+    #[must_use]
+    pub fn used_on(&self, core: usize) -> CoreUse {
+        let state = self.machine().state.borrow();
+        if core < self.chip().cores.len() { state.used(core) } else { CoreUse::default() }
+    }
+
+    /// How long a process has worked so far: what it had of its core without calls of the system,
+    /// and without switches to it.
+    #[must_use]
+    pub fn worked(&self, process: Pid) -> Time {
+        let state = self.machine().state.borrow();
+        let one = state.processes.get(process.0);
+        one.map_or(Time::ZERO, |one| state.had(process.0).since(one.system))
     }
 
     /// Computes for a while. A more urgent process or an interrupt may come between.

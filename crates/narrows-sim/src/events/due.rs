@@ -2,7 +2,7 @@
 
 use super::queue::{Event, Rank};
 use super::state::{BELL, INTERRUPT, Progress, State, TICK, WokenBy};
-use super::{CoreUse, Mode, Stuck};
+use super::{Mode, Stuck};
 use crate::time::Time;
 
 /// What the next event brings.
@@ -141,12 +141,6 @@ impl State {
         self.acted = self.now;
         self.reconsider(core);
         self.retrace(core);
-    }
-
-    pub(crate) fn used(&self, core: usize) -> CoreUse {
-        let core = &self.cores[core];
-        let now = core.running.map_or(Time::ZERO, |_| self.now.since(core.since));
-        CoreUse { busy: core.used.busy + now, ..core.used }
     }
 
     /// Has a process told of news of the rendezvous.

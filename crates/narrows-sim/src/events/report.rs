@@ -8,6 +8,10 @@ use std::fmt;
 pub struct CoreUse {
     /// How long a process or a service routine was on it.
     pub busy: Time,
+    /// Of that, what its operating system took: calls, switches, entries of interrupts.
+    pub system: Time,
+    /// Of that, how long what was on it waited until it had a bus, but to look at a word again.
+    pub waits: Time,
     /// How often it went from one process to another.
     pub switches: u64,
     /// How often it was interrupted.

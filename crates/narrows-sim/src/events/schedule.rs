@@ -3,7 +3,7 @@
 
 use super::queue::{Event, Rank};
 use super::state::{INTERRUPT, Progress, State, WokenBy};
-use super::{Mode, Pid, Swap};
+use super::{CoreUse, Mode, Pid, Swap};
 use crate::time::Time;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -72,10 +72,37 @@ impl State {
 
     /// Nobody is on the core any more.
     fn leave_idle(&mut self, core: usize) {
-        let now = self.now;
-        let core = &mut self.cores[core];
-        core.running = None;
-        core.used.busy += now.since(core.since);
+        self.cores[core].used = self.used(core);
+        if let Some(process) = self.cores[core].running {
+            self.processes[process].used = self.had(process);
+        }
+        self.cores[core].running = None;
+    }
+
+    /// What a core has done so far.
+    pub(crate) fn used(&self, core: usize) -> CoreUse {
+        let (core, now) = (&self.cores[core], self.now);
+        let mut used = core.used;
+        if let Some(process) = core.running {
+            let switched = self.processes[process].switched;
+            used.busy += now.since(core.since);
+            used.system += now.min(switched).since(core.since);
+        }
+        used
+    }
+
+    /// How long a process has had its core so far, without switches to it.
+    pub(crate) fn had(&self, process: usize) -> Time {
+        let one = &self.processes[process];
+        let runs = self.cores[one.core].running == Some(process);
+        one.used + if runs { self.now.since(one.switched) } else { Time::ZERO }
+    }
+
+    /// The operating system has taken part of what a process had.
+    pub(crate) fn took(&mut self, process: usize, time: Time) {
+        let one = &mut self.processes[process];
+        one.system += time;
+        self.cores[one.core].used.system += time;
     }
 
     pub(crate) fn rank(&mut self, core: usize) {
@@ -115,6 +142,7 @@ impl State {
         one.left = first;
         one.wakes = WokenBy::default();
         let core = one.core;
+        self.cores[core].used.system += first;
         self.trace_wake(process);
         self.rank(core);
         self.reconsider(core);

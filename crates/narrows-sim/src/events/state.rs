@@ -64,6 +64,12 @@ pub(crate) struct Process {
     pub(crate) vain: Option<Vain>,
     /// When the switch to it is over.
     pub(crate) switched: Time,
+    /// How long it has had its core, without switches to it, and what calls of the system took of
+    /// that.
+    pub(crate) used: Time,
+    pub(crate) system: Time,
+    /// Since when it waits for a bus.
+    pub(crate) queued: Time,
     /// What is left of a stretch that was interrupted, and of the switch to it: that counts only if
     /// nobody else had the core meanwhile.
     pub(crate) left: Time,
@@ -236,6 +242,9 @@ impl State {
             until: Time::ZERO,
             vain: None,
             switched: Time::ZERO,
+            used: Time::ZERO,
+            system: Time::ZERO,
+            queued: Time::ZERO,
             left: Time::ZERO,
             left_switch: Time::ZERO,
             interruptible: true,

@@ -10,8 +10,13 @@ impl State {
     /// The running process wants what its `transfer` says. True if it has to leave until that is
     /// done.
     pub(crate) fn request(&mut self, process: usize) -> bool {
-        let transfer = &self.processes[process].transfer;
+        let one = &self.processes[process];
+        let (transfer, core) = (&one.transfer, one.core);
+        let (looks, waits) = (matches!(transfer.act, Act::Look(_)), self.cores[core].used.waits);
         if self.passes(process, transfer.bus, transfer.time) {
+            if looks {
+                self.cores[core].used.waits = waits;
+            }
             self.perform(process);
             return self.goes_on_looking(process) || self.plan.dying.is_some();
         }
@@ -36,7 +41,8 @@ impl State {
         if bus.owner.is_some() || bus.count > 0 || bus.choosing {
             return false;
         }
-        let granted = bus.free_from(core, self.now);
+        let now = self.now;
+        let granted = bus.free_from(core, now);
         let done = granted + time;
         if !self.queue.clear(done) {
             return false;
@@ -44,6 +50,7 @@ impl State {
         self.counts.transfers += 1;
         let looked = bus.spin_behind(granted, done);
         bus.granted(core);
+        self.cores[core].used.waits += granted.since(now);
         if self.trace.is_some() {
             self.trace_bus(process, number, granted, done);
         }
@@ -57,6 +64,8 @@ impl State {
         let bus = &mut self.buses[number];
         bus.waiting[core] = Some(process);
         bus.count += 1;
+        self.processes[process].queued = self.now;
+        let bus = &mut self.buses[number];
         if bus.owner.is_none() && !bus.choosing {
             bus.choosing = true;
             self.queue.push(self.now, Rank::Arbitration, Event::Arbitrate { bus: number });
@@ -92,6 +101,11 @@ impl State {
         };
         bus.count -= 1;
         bus.owner = Some(process);
+        let one = &self.processes[process];
+        if !matches!(one.transfer.act, Act::Look(_)) {
+            self.cores[core].used.waits += now.since(one.queued);
+        }
+        let bus = &mut self.buses[number];
         let end = now + self.processes[process].transfer.time;
         let looked = bus.spin_behind(now, end);
         if self.trace.is_some() {

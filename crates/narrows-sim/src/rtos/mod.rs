@@ -215,7 +215,16 @@ impl Os {
 
     /// What a call takes.
     fn charge(&self, call: Call) {
-        self.cpu.compute(self.cpu.rates().calls[call as usize]);
+        self.take(self.cpu.rates().calls[call as usize]);
+    }
+
+    /// Does the work of a call, which is the system's.
+    fn take(&self, time: Time) {
+        let had = |cpu: &Cpu| cpu.machine().state.borrow().had(cpu.process());
+        let before = had(&self.cpu);
+        self.cpu.compute(time);
+        let took = had(&self.cpu).since(before);
+        self.cpu.machine().state.borrow_mut().took(self.cpu.process(), took);
     }
 
     /// What a call takes that may give the core away to a process that it wakes: one that waits for
@@ -241,7 +250,7 @@ impl Os {
     /// What a call takes, if it gives the core away or if not.
     fn charge_swapping(&self, call: Call, swaps: bool) {
         let rates = self.cpu.rates();
-        self.cpu.compute(if swaps { rates.swapping } else { rates.calls }[call as usize]);
+        self.take(if swaps { rates.swapping } else { rates.calls }[call as usize]);
     }
 
     /// Whether this is an interrupt process.

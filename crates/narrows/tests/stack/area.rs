@@ -2,12 +2,14 @@
 
 use crate::carry::{carry, pattern};
 use crate::common::heap::{Care, Heap, cared};
+use narrows::connection::point_to_point::PointToPoint;
+use narrows::connection::{Arrived, Settings, State};
 use narrows::driver::area::{
     ADMINISTRATION, Acknowledges, AreaState, Copied, Copies, Engine, Exposes, GATHERED_HEADER,
     Gathered, Mover, state,
 };
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
-use narrows::platform::{Memory, OwnMemory};
+use narrows::platform::{Instant, Memory, OwnMemory};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -240,6 +242,41 @@ fn a_single_copy_holds_the_signal_until_it_was_copied() {
     other.collected();
     assert!(!one.holds());
     assert_eq!(desk.show(&to), pattern(1, 100));
+}
+
+/// S4 section 3.6.1.5: the header has a pointer to the signal, and so one header is enough.
+#[test]
+fn a_signal_of_any_length_that_its_receiver_copies_is_one_frame() {
+    for (copies, frames) in [(Copies::Both, 17), (Copies::Receiver, 1)] {
+        let ([mut one, mut other], [desk, _], _) = copied(copies, Acknowledges::Lazily);
+        let len = 4000;
+        let signal = desk.make(&pattern(1, len));
+        let connection = || {
+            let settings = Settings { longest: 65536, ..Settings::default() };
+            PointToPoint::new((0..2).map(|_| None).collect::<Vec<_>>(), settings, Instant(0))
+        };
+        let (mut sends, mut receives) = (connection(), connection());
+        let mut got = None;
+        let before = desk.rings.get();
+        let mut sent = 0;
+        let make = |len| Some(desk.make(&vec![0; len]));
+        for _ in 0..64 {
+            sends.transmit(&mut one, Instant(0), |_, _| ());
+            receives.transmit(&mut other, Instant(0), |_, _| ());
+            if sends.state() == State::Up && sent == 0 {
+                let signal = narrows::connection::Signal { from: 1, to: 1, len, buffer: signal };
+                assert!(sends.send(signal).is_ok());
+                sent = desk.rings.get() - before;
+            }
+            sends.receive(&mut one, Instant(0), make);
+            if let Arrived::Signal(signal) = receives.receive(&mut other, Instant(0), make) {
+                got = Some(signal.buffer);
+                break;
+            }
+        }
+        assert_eq!(desk.show(&got.unwrap()), pattern(1, len));
+        assert_eq!(desk.rings.get() - before - sent, frames, "{copies:?}");
+    }
 }
 
 #[test]

@@ -155,28 +155,62 @@ Examples:
     Susan(Susan),
     /// LINX: a request and its reply, ten times a second
     #[command(after_help = "\
+--rounds is how often is asked: 10 times if nothing is said, with 16 to 1024
+bytes. --json and --out have each signal, and what both cores did meanwhile.
+
 Examples:
   narrows bench t0 --stack flat
-  narrows bench t0 --driver shm-ack,dma-ack --on nios2-dual")]
+  narrows bench t0 --driver shm-ack,dma-ack --on nios2-dual
+  narrows bench t0 --stack layered --bytes 128,1024 --mtu 64,256 --on nios2-dual
+  narrows bench t0 --on nios2-quad --out signals.csv")]
     T0(Linx),
     /// LINX: as t0, and now and then a log is asked for just before
+    #[command(after_help = "\
+--rounds is how often is asked: 10 times if nothing is said, with 32 bytes. A
+log of 1500 bytes is asked for before the first request and every tenth behind.
+
+Examples:
+  narrows bench t1 --driver dma-ack --stack layered --on nios2-dual
+  narrows bench t1 --rounds 21 --on nios2-dual --out signals.csv")]
     T1(Linx),
     /// LINX: 100 signals behind each other
     #[command(after_help = "\
+--rounds is how many signals the burst has. On a chip all of them are made
+before the first is sent, so its pool has to have room for them.
+
 Examples:
   narrows bench t2 --stack layered --handler-stopped
-  narrows bench t2 --stack layered --counter poll --on nios2-dual")]
+  narrows bench t2 --stack layered --counter poll --on nios2-dual
+  narrows bench t2 --driver shm-noack --on nios2-dual --out signals.csv")]
     T2(Burst),
     /// LINX: signals of 65000 bytes behind each other
+    #[command(after_help = "\
+--rounds is how many signals are sent: 8 if nothing is said. Layered, the link
+handler is stopped until all were sent, as in the source.
+
+Examples:
+  narrows bench t3 --stack layered --mtu 512,2048 --on nios2-dual
+  narrows bench t3 --driver single-copy --rounds 4 --on nios2-dual")]
     T3(Linx),
     /// LINX: as t0, between every two cores of the chip
+    #[command(after_help = "\
+Core 0 asks core 1, core 2 asks core 3, and so on: all at the same moments.
+
+Examples:
+  narrows bench t4 --on nios2-quad
+  narrows bench t4 --nodes 6")]
     T4(Nodes),
     /// LINX: as t0, one core asks all others
     #[command(after_help = "\
 Examples:
+  narrows bench t5 --driver shm-ack --on nios2-quad
   narrows bench t5 --nodes 8")]
     T5(Nodes),
     /// LINX: as t0, all others ask one core
+    #[command(after_help = "\
+Examples:
+  narrows bench t6 --driver dma-noack --on nios2-quad
+  narrows bench t6 --nodes 8")]
     T6(Nodes),
 }
 

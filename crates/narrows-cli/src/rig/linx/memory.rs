@@ -21,6 +21,9 @@ const POOLS: u32 = 1 << 20;
 const POOL: u32 = 1 << 18;
 const BETWEEN: u32 = 5 << 20;
 
+/// Bytes of the longest frame that any chip could have room for.
+const MOST: usize = 1 << 22;
+
 /// Where everything lies.
 #[derive(Clone)]
 pub(crate) struct Map {
@@ -42,6 +45,9 @@ impl Map {
         longest: usize,
         cached: bool,
     ) -> Option<Map> {
+        if mtu > MOST {
+            return None;
+        }
         let home = chip.cores.first()?.home;
         let mut frames = home;
         if !cached {
@@ -59,7 +65,8 @@ impl Map {
         (pools <= u64::from(BETWEEN) && between <= u64::from(size)).then_some(map)
     }
 
-    fn blocks(&self) -> u32 {
+    /// Signals that the pool of a core has room for.
+    pub fn blocks(&self) -> u32 {
         (POOL * 4 / self.block).clamp(4, BLOCKS)
     }
 

@@ -46,7 +46,8 @@ pub struct Copied<M: Exposes> {
     peer: M::Peer,
     words: <M::Own as Memory>::Words,
     theirs: <M::Peer as Memory>::Words,
-    mtu: usize,
+    /// Bytes that the area has room for.
+    room: usize,
     copies: Copies,
     acknowledges: Acknowledges,
     written: u32,
@@ -56,8 +57,9 @@ pub struct Copied<M: Exposes> {
 }
 
 impl<M: Exposes> Copied<M> {
-    /// An end, over memory of both sides that is all zeroes. Frames are as long as the shorter has
-    /// room for.
+    /// An end, over memory of both sides that is all zeroes. Frames that both copy are as long as
+    /// the shorter has room for. Of those that the receiver alone copies only the header goes
+    /// there, so they may have any length.
     ///
     /// # Errors
     /// One has no room for a frame of 64 bytes.
@@ -69,8 +71,8 @@ impl<M: Exposes> Copied<M> {
         acknowledges: Acknowledges,
     ) -> Result<Copied<M>, OutOfRange> {
         let (words, theirs) = (own.words(0, WORDS)?, peer.words(0, WORDS)?);
-        let mtu = own.size().min(peer.size()).saturating_sub(ADMINISTRATION) as usize;
-        if mtu < 64 {
+        let room = own.size().min(peer.size()).saturating_sub(ADMINISTRATION) as usize;
+        if room < 64 {
             return Err(OutOfRange);
         }
         Ok(Copied {
@@ -79,7 +81,7 @@ impl<M: Exposes> Copied<M> {
             peer,
             words,
             theirs,
-            mtu,
+            room,
             copies,
             acknowledges,
             written: 0,
@@ -156,6 +158,15 @@ impl<M: Exposes> Copied<M> {
         self.receiving
     }
 
+    /// The longest frame. What stands for the payload of one that the receiver copies is four bytes,
+    /// however long that is.
+    fn longest(&self) -> usize {
+        match self.copies {
+            Copies::Both => self.room,
+            Copies::Receiver => u32::MAX as usize,
+        }
+    }
+
     /// The next frame, once.
     fn look(&mut self) -> Result<Frame, NoFrame> {
         if let Some(frame) = self.receiving {
@@ -169,7 +180,7 @@ impl<M: Exposes> Copied<M> {
             Copies::Receiver if len > header => header.saturating_add(4),
             Copies::Receiver => header,
         };
-        if len > self.mtu || header > len || header.saturating_add(4) > KEPT {
+        if len > self.longest() || header > len || header.saturating_add(4) > KEPT {
             return Err(NoFrame::Gone);
         }
         self.read = self.read.wrapping_add(1);
@@ -203,7 +214,7 @@ impl<M: Exposes> Frames for Copied<M> {
     type Buffer = M::Buffer;
 
     fn mtu(&self) -> usize {
-        self.mtu
+        self.longest()
     }
 
     fn try_send(
@@ -213,7 +224,7 @@ impl<M: Exposes> Frames for Copied<M> {
     ) -> Result<(), NotSent> {
         let bytes = payload.map_or(0, |(_, _, len)| len);
         let len = header.len().checked_add(bytes).ok_or(NotSent::TooLong)?;
-        if len > self.mtu || header.len() + 4 > KEPT {
+        if len > self.longest() || header.len() + 4 > KEPT {
             return Err(NotSent::TooLong);
         }
         may_write(self.sending())?;

@@ -57,9 +57,12 @@ impl<B, Q: DerefMut<Target = [Waiting<B>]>> Connection<B, Q> {
         }
     }
 
-    /// Whether signals that were handed over wait for room.
-    pub fn queues(&self) -> bool {
-        matches!(self, Connection::Layered(layered) if layered.queued() > 0)
+    /// Signals that were handed over and wait for room, or are being sent.
+    pub fn queued(&self) -> usize {
+        match self {
+            Connection::Flat(_) => 0,
+            Connection::Layered(layered) => layered.queued(),
+        }
     }
 
     /// See [`PointToPoint::next_look`].

@@ -293,7 +293,14 @@ where
     /// Whether signals that were handed over wait for room.
     #[must_use]
     pub fn queues(&self) -> bool {
-        self.connection.try_borrow().is_ok_and(|connection| connection.queues())
+        self.queued() > 0
+    }
+
+    /// Signals that were handed over and wait for room, or are being sent; none while the
+    /// connection is in use.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.connection.try_borrow().map_or(0, |connection| connection.queued())
     }
 
     /// See [`Connection::next_look`]. None while the connection is in use.

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use narrows::connection::UDATA;
 use narrows::platform::OwnMemory;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
@@ -12,11 +11,12 @@ use narrows_sim::engine::{Pid, Settings, Simulation};
 use narrows_sim::time::Time;
 use narrows_sim::trace::{Signal, Trace};
 
+use super::account::{Did, Done, Queues};
 use super::core::{Core, Letter, Setup};
 use super::placement::{self, APPLICATION};
 use super::processes::wake;
 use crate::base::failure::{Failure, Kind};
-use crate::formats::linx::{Counter, DriverName, Stack};
+use crate::formats::linx::{Counter, DriverName};
 use crate::rig::linx::memory::Map;
 use crate::rig::linx::side::Purpose;
 
@@ -70,8 +70,10 @@ pub(super) struct Sent {
     pub sent: Time,
     pub returned: Time,
     pub received: Time,
-    /// How long both cores had been busy when it was sent, and when it was received.
-    busy: [[Time; 2]; 2],
+    /// What the sending core and the receiving one had done when it was sent.
+    before: [Done; 2],
+    /// What they did until it was received.
+    pub did: [Did; 2],
     wrong: bool,
 }
 
@@ -85,14 +87,8 @@ impl Sent {
         [sent, returned, received]: [Time; 3],
         busy: [Time; 2],
     ) -> Sent {
-        let busy = [[Time::ZERO; 2], busy];
-        Sent { purpose, flow, bytes, sent, returned, received, busy, wrong: false }
-    }
-
-    /// How long the sending core and the receiving one were busy until it was received.
-    pub fn busy(&self) -> [Time; 2] {
-        let [before, after] = self.busy;
-        [after[0].since(before[0]), after[1].since(before[1])]
+        let (before, did) = (Default::default(), busy.map(Did::busy));
+        Sent { purpose, flow, bytes, sent, returned, received, before, did, wrong: false }
     }
 }
 
@@ -100,7 +96,16 @@ impl Sent {
 pub(super) struct Measured {
     pub signals: Vec<Sent>,
     /// By core: what each layer had.
-    pub layers: Vec<std::collections::BTreeMap<&'static str, Time>>,
+    pub layers: Vec<BTreeMap<&'static str, Time>>,
+    /// What else is known of a simulated core.
+    pub cores: Vec<Whole>,
+}
+
+/// What a simulated core did in a whole run.
+#[derive(Clone, Debug)]
+pub(super) struct Whole {
+    pub did: Did,
+    pub queues: Queues,
 }
 
 type Log = Rc<RefCell<Vec<Sent>>>;
@@ -136,15 +141,9 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
             format!("{} has {has} cores and {cores} are needed: choose another --on", chip.name),
         ));
     }
-    let whole = longest + UDATA;
-    if run.setup.stack == Stack::Flat && whole > run.mtu {
-        let text = format!(
-            "flat cuts no signal up: for {longest} bytes choose --stack layered, or --mtu {whole} and more"
-        );
-        return Err(Failure::new(Kind::Usage, text));
-    }
     let map = Map::new(&mut chip, cores, run.mtu, longest, run.cached);
     let map = map.ok_or_else(no_room)?;
+    fits_pool(run, map.blocks() as usize, &name)?;
     let needs_engine = matches!(run.setup.driver, DriverName::DmaAck | DriverName::DmaNoack);
     if needs_engine && (0..cores).any(|core| !chip.engines.iter().any(|e| e.cores.contains(&core)))
     {
@@ -166,10 +165,14 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
     if let Some(trace) = &run.trace {
         simulation.trace(trace);
     }
-    for core in &all {
+    let cores: Rc<[Rc<Core>]> = all.into();
+    let ends: Rc<RefCell<Vec<Done>>> = Rc::default();
+    for core in cores.iter() {
         placement::add(&mut simulation, core);
         let application = Application {
             core: Rc::clone(core),
+            cores: Rc::clone(&cores),
+            ends: Rc::clone(&ends),
             log: Rc::clone(&log),
             run: run.clone(),
             hunted: RefCell::default(),
@@ -187,7 +190,27 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
     if signals.iter().any(|signal| signal.wrong || signal.received == Time::ZERO) {
         return Err(Failure::new(Kind::Internal, "a signal was lost or came with other bytes"));
     }
-    Ok(Measured { signals, layers: all.iter().map(|core| core.layers()).collect() })
+    // Each application that ends notes what all cores have done: the last has all of it.
+    let did = ends.borrow().iter().map(|done| done.since(&Done::default())).collect::<Vec<Did>>();
+    let layers = did.iter().map(|did| did.by.clone()).collect();
+    let whole = |(did, core): (Did, &Rc<Core>)| Whole { did, queues: core.queues.get() };
+    let cores = did.into_iter().zip(cores.iter()).map(whole).collect();
+    Ok(Measured { signals, layers, cores })
+}
+
+/// Refuses a burst of more signals than the pool of a core has room for: its sender makes all of
+/// them before it sends the first.
+fn fits_pool(run: &Run, room: usize, chip: &str) -> Result<(), Failure> {
+    let Traffic::Burst { signals, .. } = run.traffic else { return Ok(()) };
+    if signals as usize <= room {
+        return Ok(());
+    }
+    let text = format!(
+        "{chip} has room for {room} signals of {} bytes in the pool of a core, and a burst of {signals} \
+         is made before it is sent: lower --rounds or --bytes",
+        run.bytes
+    );
+    Err(Failure::new(Kind::Usage, text))
 }
 
 /// The name of the application of a core.
@@ -198,6 +221,9 @@ fn application_of(core: usize) -> String {
 /// The application of a core.
 struct Application {
     core: Rc<Core>,
+    /// All cores, and what they had done when an application ended.
+    cores: Rc<[Rc<Core>]>,
+    ends: Rc<RefCell<Vec<Done>>>,
     log: Log,
     run: Run,
     /// By the address of their signals: the cores whose applications are looked for.
@@ -243,6 +269,12 @@ impl Application {
         // Acknowledgements are still to come.
         cpu.pause(EVERY);
         placement::end(&self.core, cpu);
+        self.ends.replace(self.cores.iter().map(|core| core.done(cpu)).collect());
+    }
+
+    /// What both cores of a flow have done so far.
+    fn done(&self, cpu: &Cpu, (from, to): (usize, usize)) -> [Done; 2] {
+        [from, to].map(|core| self.cores.get(core).map_or_else(Done::default, |one| one.done(cpu)))
     }
 
     /// Has connections come up, and finds the applications that signals are sent to.
@@ -345,7 +377,8 @@ impl Application {
             sent: Time::ZERO,
             returned: Time::ZERO,
             received: Time::ZERO,
-            busy: Default::default(),
+            before: Default::default(),
+            did: Default::default(),
             wrong: false,
         });
         drop(log);
@@ -358,11 +391,11 @@ impl Application {
 
     fn post(&self, cpu: &Cpu, (id, letter): (u32, Letter)) {
         let flow = (self.core.number, letter.peer);
-        let busy = busy(cpu, flow);
+        let before = self.done(cpu, flow);
         placement::stamp(cpu);
         let sent = cpu.time();
         if let Some(one) = self.log.borrow_mut().get_mut(id as usize) {
-            (one.sent, one.busy[0]) = (sent, busy);
+            (one.sent, one.before) = (sent, before);
         }
         placement::send(&self.core, cpu, letter);
         let returned = placement::stamp(cpu);
@@ -380,7 +413,7 @@ impl Application {
         let got = os.receive(&[], Time::NEVER)?;
         let received = placement::stamp(cpu);
         let letter = Letter::read(&got.bytes)?;
-        let busy = busy(cpu, (letter.peer, self.core.number));
+        let done = self.done(cpu, (letter.peer, self.core.number));
         let signal = self.core.pool.at(&self.core.hands, letter.address);
         let mut ends = [[0; 4]; 2];
         let last = letter.len.saturating_sub(4) as u32;
@@ -395,7 +428,8 @@ impl Application {
             let flow = (letter.peer, self.core.number);
             one.wrong = !right || ends[0] != ends[1] || one.flow != flow || one.bytes != letter.len;
             one.wrong |= one.received != Time::ZERO;
-            (one.received, one.busy[1]) = (received, busy);
+            one.received = received;
+            one.did = [0, 1].map(|side| done[side].since(&one.before[side]));
             one.purpose
         };
         self.core.pool.give(&signal);
@@ -411,8 +445,4 @@ impl Application {
         }
         Some((letter.peer, purpose))
     }
-}
-
-fn busy(cpu: &Cpu, (from, to): (usize, usize)) -> [Time; 2] {
-    [from, to].map(|core| if core == cpu.core() { cpu.busy() } else { cpu.busy_on(core) })
 }

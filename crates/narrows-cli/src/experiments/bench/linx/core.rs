@@ -1,7 +1,6 @@
 //! A core with LINX on it: its units, its pool, and who runs what.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use narrows::connection::Settings;
@@ -17,6 +16,7 @@ use narrows_sim::cpu::{Cpu, Hands, Stretch};
 use narrows_sim::engine::Pid;
 use narrows_sim::time::Time;
 
+use super::account::{Account, Done, Queues};
 use crate::formats::linx::{Counter, DriverName, Stack};
 use crate::rig::linx::driver::{Driver, Taken as AnyTaken};
 use crate::rig::linx::hand::Hand;
@@ -33,6 +33,8 @@ pub(super) struct Setup {
 /// Places of a connection's queue, and of that of the frames that wait for it.
 const QUEUE: usize = 128;
 const FRAMES: usize = 1024;
+/// Bytes of the longest signal that a connection takes.
+pub(super) const LONGEST: u32 = 1 << 17;
 /// Signals that a window lets through: as many as anything sends, or few.
 const WIDE: u16 = 1024;
 const NARROW: u16 = 8;
@@ -85,12 +87,13 @@ pub(super) struct Core {
     pub owed: Cell<u32>,
     /// Whether a frame waits for memory for its signal.
     pub short: Cell<bool>,
-    /// When the service routine's account began, and what it has had since.
-    pub account: Cell<(Time, Time)>,
+    /// When the service routine's quota began, and what it has had since.
+    pub quota: Cell<(Time, Time)>,
     /// Whether everything is over.
     pub over: Cell<bool>,
-    layers: RefCell<BTreeMap<&'static str, Time>>,
-    taken_away: Cell<Time>,
+    /// The most that has waited so far.
+    pub queues: Cell<Queues>,
+    account: RefCell<Account>,
 }
 
 impl Core {
@@ -104,7 +107,7 @@ impl Core {
     ) -> Option<Core> {
         let hands = Hands::default();
         let window = if setup.counter == Some(Counter::Window) { NARROW } else { WIDE };
-        let settings = Settings { window, longest: 1 << 17, ..Settings::default() };
+        let settings = Settings { window, longest: LONGEST, ..Settings::default() };
         let mut units = Vec::new();
         for (other, rings) in services.iter().enumerate() {
             if other == number || !speaks(other) {
@@ -145,10 +148,10 @@ impl Core {
             masked: Cell::new(false),
             owed: Cell::new(0),
             short: Cell::new(false),
-            account: Cell::default(),
+            quota: Cell::default(),
             over: Cell::new(false),
-            layers: RefCell::default(),
-            taken_away: Cell::default(),
+            queues: Cell::default(),
+            account: RefCell::default(),
         })
     }
 
@@ -157,7 +160,8 @@ impl Core {
         self.units.iter().enumerate().filter_map(|(at, unit)| Some((at, unit.as_ref()?)))
     }
 
-    /// Does something that counts as a layer's, without what others of the core do meanwhile.
+    /// Does something that counts as a layer's, without what others of the core, and its system, do
+    /// meanwhile.
     pub fn layer<T>(
         &self,
         cpu: &Cpu,
@@ -165,7 +169,8 @@ impl Core {
         span: Option<Span>,
         work: impl FnOnce() -> T,
     ) -> T {
-        let (began, away) = (cpu.time(), self.taken_away.get());
+        let own = cpu.os().own();
+        self.account.borrow_mut().enter(cpu, own, name);
         if let Some(span) = span {
             cpu.stamp(span, Edge::Enter, 0);
         }
@@ -173,15 +178,20 @@ impl Core {
         if let Some(span) = span {
             cpu.stamp(span, Edge::Leave, 0);
         }
-        let own = cpu.time().since(began).since(self.taken_away.get().since(away));
-        *self.layers.borrow_mut().entry(name).or_default() += own;
-        self.taken_away.set(self.taken_away.get() + own);
+        self.account.borrow_mut().leave(cpu, own);
         done
     }
 
-    /// What each layer has had so far.
-    pub fn layers(&self) -> BTreeMap<&'static str, Time> {
-        self.layers.borrow().clone()
+    /// What the core has done so far.
+    pub fn done(&self, cpu: &Cpu) -> Done {
+        self.account.borrow_mut().done(cpu, self.number)
+    }
+
+    /// Notes how much waits in a unit.
+    pub fn note_queues(&self, unit: &Unit) {
+        let Queues { frames, signals } = self.queues.get();
+        let (waiting, queued) = (unit.unit.waiting(), unit.unit.queued());
+        self.queues.set(Queues { frames: frames.max(waiting), signals: signals.max(queued) });
     }
 
     /// Sends what the connection of a unit has to send. False if the driver had no room for it.

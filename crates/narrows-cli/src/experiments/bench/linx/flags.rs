@@ -1,9 +1,11 @@
 //! What `bench t0` to `t6` can be asked for.
 
+use crate::base::failure::{Failure, Kind};
 use crate::base::number::{number, size};
 use crate::experiments::bench::args::{Fixed, Sizes};
 use crate::formats::linx::{Counter, DriverName, Stack};
 use clap::Args;
+use std::path::PathBuf;
 
 /// What all of them take.
 #[derive(Clone, Debug, Args)]
@@ -18,9 +20,11 @@ pub struct Linx {
     /// Buffers between cores are cached
     #[arg(long)]
     pub cached: bool,
-    /// Bytes of the driver's longest frame; flat, a chip's has to hold a whole signal
-    #[arg(long, value_name = "N", value_parser = size::<usize>(0..=u32::MAX.into()))]
-    pub mtu: Option<usize>,
+    /// Bytes of the driver's longest frame, with --stack layered: longer signals are cut, but by
+    /// single-copy
+    #[arg(long, value_delimiter = ',', value_name = "N,…",
+          value_parser = size::<usize>(0..=u32::MAX.into()))]
+    pub mtu: Vec<usize>,
     /// What the receiver does against bursts; flat on a chip, window alone
     #[arg(long, value_enum, value_name = "NAME")]
     pub counter: Option<Counter>,
@@ -30,12 +34,46 @@ pub struct Linx {
     /// How often, and where.
     #[command(flatten)]
     pub fixed: Fixed,
+    /// Write a line for each signal
+    #[arg(long, value_name = "FILE.csv")]
+    pub out: Option<PathBuf>,
     /// As [`Burst::handler_stopped`].
     #[arg(skip)]
     pub handler_stopped: bool,
     /// As [`Nodes::nodes`].
     #[arg(skip)]
     pub nodes: Option<usize>,
+}
+
+impl Linx {
+    /// The longest frames that a driver is tried with; none: one is chosen. Of what its receiver
+    /// copies only headers are in frames.
+    pub fn frames(&self, driver: Option<DriverName>) -> Vec<Option<usize>> {
+        match self.mtu.is_empty() || driver == Some(DriverName::SingleCopy) {
+            true => vec![None],
+            false => self.mtu.iter().copied().map(Some).collect(),
+        }
+    }
+
+    /// Refuses what does nothing, wherever the bench runs.
+    ///
+    /// # Errors
+    /// What does nothing, and why.
+    pub fn sensible(&self, stacks: &[Stack]) -> Result<(), Failure> {
+        let flat = stacks.contains(&Stack::Flat);
+        let single = |driver: &DriverName| *driver == DriverName::SingleCopy;
+        let text = if self.handler_stopped && flat {
+            "--handler-stopped is for --stack layered: flat has no link handler"
+        } else if !self.mtu.is_empty() && flat {
+            "--mtu is for --stack layered: flat cuts no signal up"
+        } else if !self.mtu.is_empty() && !self.driver.is_empty() && self.driver.iter().all(single)
+        {
+            "--mtu does nothing with --driver single-copy: its frames have headers alone; leave it out"
+        } else {
+            return Ok(());
+        };
+        Err(Failure::new(Kind::Usage, text))
+    }
 }
 
 /// What `t2` takes.

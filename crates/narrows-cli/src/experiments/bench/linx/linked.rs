@@ -77,6 +77,7 @@ impl Adaption for Around<'_> {
         }
         core.layer(cpu, "connection", Some(Span::Connection), || {
             send(signal)?;
+            core.note_queues(unit);
             core.send_on(cpu, unit);
             Ok(())
         })

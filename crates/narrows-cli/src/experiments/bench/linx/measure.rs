@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use narrows_sim::chip::Chip;
 use narrows_sim::engine::Settings;
+use narrows_sim::time::Time;
 use narrows_sim::trace::Trace;
 use serde::Serialize;
 
 use super::SHORTEST_FRAME;
+use super::account::{Did, Queues};
 use super::at_once::AtOnce;
 use super::cases;
 use super::cases::{Measured, Sent, Traffic};
@@ -86,6 +88,22 @@ pub(crate) struct Trial {
     /// Whether the link handler is stopped while a burst is sent.
     pub stopped: bool,
     pub rounds: Option<u32>,
+    /// Bytes of the log of t1, where that is to have another length.
+    pub log: Option<usize>,
+}
+
+impl Trial {
+    /// Bytes of the log, if one is asked for.
+    fn log(&self) -> usize {
+        if self.case == Case::Interference { self.log.unwrap_or(LOG) } else { 0 }
+    }
+
+    /// Bytes of the longest frame that an area has room for.
+    fn area(&self) -> usize {
+        let longest = self.bytes.max(self.log()) + HEADERS;
+        let usual = if self.stack == Stack::Flat { longest } else { longest.min(LONGEST_FRAME) };
+        self.mtu.unwrap_or(usual).max(SHORTEST_FRAME).next_multiple_of(4)
+    }
 }
 
 /// What came of a trial.
@@ -112,9 +130,6 @@ fn carry_out_under(
     settings: Settings,
     trace: Option<&Trace>,
 ) -> Result<Results, Failure> {
-    let log = if trial.case == Case::Interference { LOG } else { 0 };
-    let longest = trial.bytes.max(log) + HEADERS;
-    let usual = if trial.stack == Stack::Flat { longest } else { longest.min(LONGEST_FRAME) };
     let traffic = match trial.case {
         Case::Burst => Traffic::Burst {
             signals: trial.rounds.unwrap_or(trial.case.usual_rounds()),
@@ -126,7 +141,7 @@ fn carry_out_under(
         },
         _ => {
             let rounds = trial.rounds.unwrap_or(trial.case.usual_rounds());
-            Traffic::Requests { rounds, log }
+            Traffic::Requests { rounds, log: trial.log() }
         }
     };
     let setup = Setup { driver: trial.driver, stack: trial.stack, counter: trial.counter };
@@ -134,7 +149,7 @@ fn carry_out_under(
         setup,
         traffic,
         bytes: trial.bytes,
-        mtu: trial.mtu.unwrap_or(usual).max(SHORTEST_FRAME).next_multiple_of(4),
+        mtu: trial.area(),
         cached: trial.cached,
         flows: trial.case.flows(chip.cores.len()),
         instrumented: true,
@@ -181,6 +196,38 @@ pub(crate) struct CpuCycles {
     pub layers: Vec<BTreeMap<&'static str, f64>>,
 }
 
+/// A simulated core, in the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct CoreRow {
+    pub interrupts: u64,
+    pub bus_wait_cycles: f64,
+    pub longest_queue: Queues,
+}
+
+/// What a simulated core did until a signal was received.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Meanwhile {
+    pub busy_cycles: f64,
+    pub layers: BTreeMap<&'static str, f64>,
+    pub interrupts: u64,
+    pub bus_wait_cycles: f64,
+}
+
+/// One signal.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Single {
+    /// Since the first signal of the run was sent.
+    pub sent_cycles: f64,
+    pub blocking_cycles: f64,
+    pub latency_cycles: f64,
+    /// Since the receive before it returned; none of the first that was received.
+    pub deliver_difference_cycles: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<Meanwhile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<Meanwhile>,
+}
+
 /// A flow's signals of one purpose.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Row {
@@ -188,6 +235,8 @@ pub(crate) struct Row {
     pub stack: &'static str,
     pub counter: Option<&'static str>,
     pub cached: bool,
+    /// Of `--mtu`; none where nothing was asked for.
+    pub mtu: Option<usize>,
     pub signal: &'static str,
     pub from: usize,
     pub to: usize,
@@ -201,8 +250,10 @@ pub(crate) struct Row {
     pub total_cycles: f64,
     pub cpu_cycles: CpuCycles,
     pub throughput_mbit_s: f64,
-    /// The latency of each signal of a burst, or of t1, in the order of sending.
-    pub latencies_cycles: Vec<f64>,
+    /// What is known of each core of a simulated chip beside [`CpuCycles::layers`].
+    pub cores: Vec<CoreRow>,
+    /// Each signal, in the order of sending.
+    pub signals: Vec<Single>,
     /// Of requests of t0 on a host: round trips that follow each other at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_once: Option<AtOnce>,
@@ -227,7 +278,7 @@ impl Results {
         Results { measured, hertz }
     }
 
-    fn cycles(&self, time: narrows_sim::time::Time) -> f64 {
+    fn cycles(&self, time: Time) -> f64 {
         time.micros() * self.hertz / 1e6
     }
 
@@ -269,6 +320,33 @@ impl Results {
         rows
     }
 
+    /// Signals of a flow, with when each of them was received, in that order.
+    fn singles(&self, all: &[&Sent], received: &[Time]) -> Vec<Single> {
+        let first = self.measured.signals.iter().map(|one| one.sent).min().unwrap_or_default();
+        let meanwhile = |did: &Did| {
+            (!did.by.is_empty()).then(|| Meanwhile {
+                busy_cycles: self.cycles(did.busy),
+                layers: did.by.iter().map(|(name, time)| (*name, self.cycles(*time))).collect(),
+                interrupts: did.interrupts,
+                bus_wait_cycles: self.cycles(did.waits),
+            })
+        };
+        let before = |one: &Sent| {
+            let at = received.partition_point(|other| *other < one.received);
+            received.get(at.checked_sub(1)?).copied()
+        };
+        let single = |one: &&Sent| Single {
+            sent_cycles: self.cycles(one.sent.since(first)),
+            blocking_cycles: self.cycles(one.returned.since(one.sent)),
+            latency_cycles: self.cycles(one.received.since(one.sent)),
+            deliver_difference_cycles: before(one)
+                .map(|before| self.cycles(one.received.since(before))),
+            sender: meanwhile(&one.did[0]),
+            receiver: meanwhile(&one.did[1]),
+        };
+        all.iter().map(single).collect()
+    }
+
     fn row(&self, trial: &Trial, purpose: Purpose, flow: (usize, usize)) -> Row {
         let all: Vec<&Sent> = self.of(purpose).filter(|one| one.flow == flow).collect();
         let of =
@@ -292,9 +370,12 @@ impl Results {
         // once.
         let span = last.since(first).micros();
         let bits = all.iter().map(|one| one.bytes as f64 * 8.0).sum::<f64>();
-        let bursts = purpose == Purpose::Burst;
-        let in_order = bursts || trial.case == Case::Interference;
         let median = |values: Vec<f64>| Spread::of(values).median;
+        let cores = self.measured.cores.iter().map(|core| CoreRow {
+            interrupts: core.did.interrupts,
+            bus_wait_cycles: self.cycles(core.did.waits),
+            longest_queue: core.queues,
+        });
         let layers = self.measured.layers.iter();
         let layers = layers
             .map(|core| core.iter().map(|(name, time)| (*name, self.cycles(*time))).collect());
@@ -303,6 +384,7 @@ impl Results {
             stack: trial.stack.name(),
             counter: trial.counter.map(Counter::name),
             cached: trial.cached,
+            mtu: trial.mtu,
             signal: purpose.name(),
             from: flow.0,
             to: flow.1,
@@ -314,12 +396,13 @@ impl Results {
             round_trip_cycles: round_trip,
             total_cycles: total,
             cpu_cycles: CpuCycles {
-                sender: median(of(&|one| self.cycles(one.busy()[0]))),
-                receiver: median(of(&|one| self.cycles(one.busy()[1]))),
+                sender: median(of(&|one| self.cycles(one.did[0].busy))),
+                receiver: median(of(&|one| self.cycles(one.did[1].busy))),
                 layers: layers.collect(),
             },
             throughput_mbit_s: if span > 0.0 { bits / span } else { 0.0 },
-            latencies_cycles: if in_order { latencies } else { Vec::new() },
+            cores: cores.collect(),
+            signals: self.singles(&all, &received),
             at_once: None,
         }
     }
@@ -342,6 +425,7 @@ mod tests {
             cached: false,
             stopped: false,
             rounds: Some(rounds),
+            log: None,
         }
     }
 
@@ -361,7 +445,7 @@ mod tests {
             for stack in [Stack::Layered, Stack::Flat] {
                 let trial = trial(Case::Burst, driver, stack, 20);
                 let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
-                assert_eq!(rows[0].latencies_cycles.len(), 20, "{}", driver.name());
+                assert_eq!(rows[0].signals.len(), 20, "{}", driver.name());
                 assert!(rows[0].total_cycles >= rows[0].latency_cycles.max);
             }
         }
@@ -397,7 +481,7 @@ mod tests {
             let layered = trial(Case::Burst, DriverName::ShmAck, Stack::Layered, 30);
             let trial = Trial { counter: Some(counter), ..layered };
             let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
-            assert_eq!(rows[0].latencies_cycles.len(), 30, "{}", counter.name());
+            assert_eq!(rows[0].signals.len(), 30, "{}", counter.name());
         }
     }
 
@@ -409,7 +493,7 @@ mod tests {
                 let usual = trial(Case::Burst, driver, stack, 30);
                 let trial = Trial { counter: Some(Counter::Window), ..usual };
                 let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
-                assert_eq!(rows[0].latencies_cycles.len(), 30, "{}", driver.name());
+                assert_eq!(rows[0].signals.len(), 30, "{}", driver.name());
             }
         }
     }

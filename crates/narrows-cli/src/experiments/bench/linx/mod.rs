@@ -2,6 +2,7 @@
 //! simulated chip or on this machine: those of two cores between two processes, the others between
 //! threads.
 
+mod account;
 mod at_once;
 mod cases;
 mod core;
@@ -9,6 +10,7 @@ pub mod flags;
 mod handing;
 pub mod host;
 mod linked;
+mod out;
 mod page;
 mod placement;
 mod processes;
@@ -25,9 +27,13 @@ use crate::base::table::{Align, Table, wrap};
 use crate::experiments::bench::task::Asked;
 use crate::formats::linx::{Counter, DriverName, Stack};
 use flags::Linx;
+use out::Out;
 
 /// Bytes of the shortest frame that can be asked for.
 const SHORTEST_FRAME: usize = 64;
+
+/// Bytes of signals on a chip: their number, and what their connections take.
+const SIGNALS: std::ops::RangeInclusive<usize> = 4..=core::LONGEST as usize;
 
 /// Carries out what is asked for and prints it.
 ///
@@ -39,25 +45,30 @@ pub(super) fn run(asked: &Asked<'_>, name: &str, case: Case, args: &Linx) -> Res
     let stacks =
         if args.stack.is_empty() { vec![Stack::Layered, Stack::Flat] } else { args.stack.clone() };
     let sizes = if asked.args.bytes.is_empty() { case.sizes() } else { asked.args.bytes.clone() };
+    args.sensible(&stacks)?;
+    let out = args.out.as_deref().map(Out::new).transpose()?;
     let Some(chip) = &asked.chip else {
         let rows = host::run(asked, args, case, &stacks, &sizes)?;
-        return print(asked, name, case, &rows);
+        return print(asked, name, case, &rows, out);
     };
-    no_chip_has(args, &stacks)?;
+    no_chip_has(args, &stacks, &sizes)?;
     let mut trials = Vec::new();
     for stack in &stacks {
         for driver in &drivers {
-            trials.extend(sizes.iter().map(|bytes| Trial {
-                case,
-                driver: *driver,
-                stack: *stack,
-                counter: args.counter,
-                bytes: *bytes,
-                mtu: args.mtu,
-                cached: args.cached,
-                stopped: args.handler_stopped,
-                rounds: asked.args.rounds.map(u32::from),
-            }));
+            for mtu in args.frames(Some(*driver)) {
+                trials.extend(sizes.iter().map(|bytes| Trial {
+                    case,
+                    driver: *driver,
+                    stack: *stack,
+                    counter: args.counter,
+                    bytes: *bytes,
+                    mtu,
+                    cached: args.cached,
+                    stopped: args.handler_stopped,
+                    rounds: asked.args.rounds.map(u32::from),
+                    log: None,
+                }));
+            }
         }
     }
     let progress = Progress::new(trials.len() as u64, asked.global.json);
@@ -68,26 +79,40 @@ pub(super) fn run(asked: &Asked<'_>, name: &str, case: Case, args: &Linx) -> Res
         rows.extend(carry_out(chip, trial, asked.global.chips.as_ref())?.rows(trial));
     }
     drop(progress);
-    print(asked, name, case, &rows)
+    print(asked, name, case, &rows, out)
 }
 
 /// Refuses what no chip has.
-fn no_chip_has(args: &Linx, stacks: &[Stack]) -> Result<(), Failure> {
+fn no_chip_has(args: &Linx, stacks: &[Stack], sizes: &[usize]) -> Result<(), Failure> {
     let waits = args.counter.filter(|counter| *counter != Counter::Window);
     let text = if args.nodes.is_some() {
         "--nodes is for this machine: a chip has the cores that it has".to_owned()
     } else if let Some(counter) = waits.filter(|_| stacks.contains(&Stack::Flat)) {
         let name = counter.name();
         format!("--counter {name} is for --stack layered: flat, no frame waits for a receiver")
-    } else if args.mtu.is_some_and(|mtu| mtu < SHORTEST_FRAME) {
+    } else if args.mtu.iter().any(|mtu| *mtu < SHORTEST_FRAME) {
         format!("--mtu is {SHORTEST_FRAME} bytes at least")
+    } else if let Some(wrong) = sizes.iter().find(|size| !SIGNALS.contains(size)) {
+        let (least, most) = (SIGNALS.start(), SIGNALS.end());
+        format!(
+            "a signal on a chip has {least} to {most} bytes, not {wrong}: choose another --bytes"
+        )
     } else {
         return Ok(());
     };
     Err(Failure::new(Kind::Usage, text))
 }
 
-fn print(asked: &Asked<'_>, name: &str, case: Case, rows: &[Row]) -> Result<(), Failure> {
+fn print(
+    asked: &Asked<'_>,
+    name: &str,
+    case: Case,
+    rows: &[Row],
+    out: Option<Out>,
+) -> Result<(), Failure> {
+    if let Some(out) = out {
+        out.write(rows)?;
+    }
     let machine = asked.machine();
     let (clock, round_trips) = match &asked.chip {
         Some(_) => ("Cycles of the core".to_owned(), String::new()),

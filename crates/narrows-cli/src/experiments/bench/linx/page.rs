@@ -81,7 +81,7 @@ pub(super) fn page(name: &str, case: Case, machine: &Machine, rows: &[Row], cloc
     };
     page.section("Latencies", "", beside);
     let mut table = Data::of(rows);
-    let skipped = |name: &String| name.contains("latencies_cycles");
+    let skipped = |name: &String| name == "signals";
     let kept: Vec<usize> = (0..table.columns.len())
         .filter(|at| table.columns.get(*at).is_some_and(|name| !skipped(name)))
         .collect();
@@ -106,6 +106,7 @@ fn distinct(rows: &[&Row]) -> Vec<usize> {
 fn label(row: &Row, rows: &[Row]) -> String {
     let mut words = vec![row.driver.to_owned(), row.stack.to_owned()];
     words.extend(row.counter.map(str::to_owned));
+    words.extend(row.mtu.map(|mtu| format!("frames of {mtu}")));
     if rows.iter().any(|one| (one.from, one.to) != (row.from, row.to) && one.signal == row.signal) {
         words.push(format!("{} to {}", row.from, row.to));
     }
@@ -157,12 +158,12 @@ fn latencies(rows: &[Row]) -> Chart {
 /// The latency of each signal, in the order of sending.
 fn series(rows: &[Row], name: &str) -> Chart {
     let mut data = Data::new(&["driver and stack", "signal", "latency"]);
-    let mut shown: Vec<&Row> = rows.iter().filter(|row| !row.latencies_cycles.is_empty()).collect();
+    let mut shown: Vec<&Row> = rows.iter().filter(|row| !row.signals.is_empty()).collect();
     shown.sort_by(|one, other| one.latency_cycles.median.total_cmp(&other.latency_cycles.median));
     for row in shown.iter().take(SERIES) {
         let name = format!("{}, {} B", label(row, rows), row.bytes);
-        for (at, latency) in row.latencies_cycles.iter().enumerate() {
-            data.row([Cell::from(&name), (at + 1).into(), (*latency).into()]);
+        for (at, signal) in row.signals.iter().enumerate() {
+            data.row([Cell::from(&name), (at + 1).into(), signal.latency_cycles.into()]);
         }
     }
     let cut = match shown.len() > SERIES {

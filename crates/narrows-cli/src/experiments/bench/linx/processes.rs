@@ -74,7 +74,7 @@ impl Processes for Running<'_> {
 
     fn mask(&mut self, masked: bool) {
         if !masked {
-            self.core.account.set((self.cpu.time(), Time::ZERO));
+            self.core.quota.set((self.cpu.time(), Time::ZERO));
         }
         mask(self.core, &self.cpu.os(), masked);
         // What came before it was masked does not ring again.
@@ -164,8 +164,8 @@ pub(super) fn serve(core: &Core, os: &Os) {
         return;
     }
     station::interrupt(&mut running);
-    let (since, had) = core.account.get();
-    core.account.set((since, had + cpu.time().since(running.began)));
+    let (since, had) = core.quota.get();
+    core.quota.set((since, had + cpu.time().since(running.began)));
 }
 
 /// Whether a frame has come that nobody has taken.
@@ -178,10 +178,10 @@ fn over_quota(core: &Core, cpu: &Cpu, began: Time) -> bool {
     if core.setup.counter != Some(Counter::Quota) {
         return false;
     }
-    let (mut since, mut had) = core.account.get();
+    let (mut since, mut had) = core.quota.get();
     if cpu.time().since(since) > PERIOD {
         (since, had) = (began, Time::ZERO);
-        core.account.set((since, had));
+        core.quota.set((since, had));
     }
     had + cpu.time().since(began) > QUOTA
 }
@@ -226,6 +226,7 @@ fn acknowledge(core: &Core, cpu: &Cpu) -> bool {
 /// there is no buffer for it.
 fn take(core: &Core, cpu: &Cpu, unit: &Unit) -> Option<bool> {
     let taken = unit.unit.take(&mut core.way(cpu, unit))?;
+    core.note_queues(unit);
     core.owed.set(core.owed.get() + u32::from(taken));
     Some(taken)
 }

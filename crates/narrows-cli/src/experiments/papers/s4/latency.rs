@@ -18,6 +18,7 @@ pub(super) fn trial(case: Case, driver: DriverName, bytes: usize) -> Trial {
         cached: false,
         stopped: false,
         rounds: None,
+        log: None,
     }
 }
 

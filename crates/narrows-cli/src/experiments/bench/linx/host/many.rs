@@ -82,7 +82,8 @@ pub(super) fn carry_out(trial: &Trial, how: How, nodes: usize) -> Result<Measure
     })?;
     let nanos = |time: Duration| Time::nanos(time.as_nanos() as u64);
     let layers = done.iter().map(|node| node.layers.iter().map(|(role, had)| (*role, nanos(*had))));
-    Ok(Measured { signals, layers: layers.map(Iterator::collect).collect() })
+    let layers = layers.map(Iterator::collect).collect();
+    Ok(Measured { signals, layers, cores: Vec::new() })
 }
 
 /// Puts together what senders and receivers know of each signal.

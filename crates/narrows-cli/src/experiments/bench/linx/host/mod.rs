@@ -46,8 +46,6 @@ fn sensible(case: Case, asked: &Asked<'_>, args: &Linx, stacks: &[Stack]) -> Res
     let text = if args.cached {
         "--cached is for simulated chips: memory between processes is always cached; leave it out"
             .to_owned()
-    } else if args.handler_stopped && flat {
-        "--handler-stopped is for --stack layered: flat has no link handler".to_owned()
     } else if stops && asked.args.rounds.is_some_and(|rounds| usize::from(rounds) > STOPPED) {
         format!("{STOPPED} signals wait for a link handler that is stopped: lower --rounds")
     } else if args.counter == Some(Counter::Quota) {
@@ -65,9 +63,7 @@ fn sensible(case: Case, asked: &Asked<'_>, args: &Linx, stacks: &[Stack]) -> Res
         "--counter coalesce with --driver is for --stack layered: flat, no frame waits for a \
          receiving thread"
             .to_owned()
-    } else if args.mtu.is_some() && flat {
-        "--mtu is for --stack layered: flat cuts no signal up".to_owned()
-    } else if args.mtu.is_some_and(|mtu| !(64..=LONGEST_FRAME).contains(&mtu)) {
+    } else if args.mtu.iter().any(|mtu| !(64..=LONGEST_FRAME).contains(mtu)) {
         format!("--mtu is 64 to {LONGEST_FRAME} bytes here")
     } else if args.nodes.is_some_and(|nodes| !(2..=32).contains(&nodes)) {
         "--nodes is 2 to 32: a node has 31 links at most".to_owned()
@@ -98,15 +94,17 @@ pub(super) fn run(
     if drivers.is_empty() {
         drivers.push(None);
     }
+    let with_frames = |driver| linx.frames(driver).into_iter().map(move |mtu| (driver, mtu));
+    let drivers: Vec<_> = drivers.into_iter().flat_map(with_frames).collect();
     let many = matches!(case, Case::Pairs | Case::OneAsks | Case::AllAsk);
     let mut pair = if many { None } else { Some(start(asked)?) };
     let all = drivers.len() * stacks.len() * sizes.len();
     let progress = Progress::new(all as u64, asked.global.json);
     let mut rows = Vec::new();
-    for driver in drivers {
+    for (driver, mtu) in drivers {
         let longest = sizes.iter().copied().max().unwrap_or(0);
         let longest = longest.max(side::LOG).max(side::LONGEST_REPORT);
-        let how = How { mtu: linx.mtu, counter: linx.counter, driver, longest };
+        let how = How { mtu, counter: linx.counter, driver, longest };
         rows.extend(by_driver(
             (asked, linx),
             pair.as_mut(),
@@ -149,11 +147,12 @@ fn by_driver(
                 stack: *stack,
                 counter: linx.counter,
                 bytes: *bytes,
-                mtu: linx.mtu,
+                mtu: how.mtu,
                 cached: true,
                 stopped: *stack == Stack::Layered
                     && (linx.handler_stopped || case == Case::Throughput),
                 rounds: asked.args.rounds.map(u32::from),
+                log: None,
             };
             let results = match &mut bench {
                 Some(bench) => bench.carry_out(&trial)?,
@@ -307,7 +306,7 @@ impl Bench<'_> {
             let times = [there.sent, there.returned, stamp.received].map(Time::nanos);
             all.push(Sent::of(*purpose, (1, 0), *bytes, times, [busy[1], busy[0]]));
         }
-        Some(Measured { signals: all, layers: layers.into() })
+        Some(Measured { signals: all, layers: layers.into(), cores: Vec::new() })
     }
 }
 
@@ -357,6 +356,7 @@ mod tests {
             cached: true,
             stopped: false,
             rounds: Some(11),
+            log: None,
         };
         let signals = planned(&trial(Case::Interference));
         assert_eq!(signals.len(), 13);
