@@ -54,6 +54,7 @@ fn message(trace: &Trace, journey: &Journey, steps: &[Step]) -> String {
     let of = match journey.kind.as_str() {
         "request" | "response" => format!("flow {}", journey.flow()),
         "signal" => String::new(),
+        "packet" | "scalar" => format!("channel {}", journey.flow()),
         _ => format!("port {}", journey.flow()),
     };
     let of = if of.is_empty() { of } else { format!(" of {of}") };

@@ -17,14 +17,16 @@ use narrows_sim::chip::Chip;
 pub type Run = fn(&Chip) -> Result<Found, Failure>;
 
 /// The experiments, by their names.
-pub const EXPERIMENTS: [(&str, Run); 13] = [
+pub const EXPERIMENTS: [(&str, Run); 15] = [
     ("S0.timer", phases::timer),
     ("S0.phases.128", |chip| phases::phases(chip, 128)),
     ("S0.phases.32768", |chip| phases::phases(chip, 32768)),
+    ("S0.phases.between", phases::between),
     ("S0.instrument-overhead", phases::overhead),
     ("S0.aggregation", phases::aggregation),
     ("S0.internal-copy.8192", copies::internal),
     ("S1.notification", notification::notification),
+    ("S0.notification.sizes", notification::sizes),
     ("S0.voip.workload", phone::workload),
     ("S0.voip.polling-interval", phone::polling),
     ("S1.gateway.1K", |_| gateway::small(gateway::READING)),

@@ -14,15 +14,20 @@ use std::rc::Rc;
 const PORT: u16 = 1;
 const MESSAGES: u64 = 101;
 
+/// By interrupt and by polling, of messages of these many bytes, in microseconds.
+fn both(chip: &Chip, bytes: usize) -> Result<[f64; 2], Failure> {
+    // An interrupt begins when the bell has been rung, which is the last that a driver does; what
+    // is polled for is there when the descriptor is published.
+    let interrupt = longest(chip, "interrupt", Span::Driver, bytes)?;
+    Ok([interrupt, longest(chip, "spin", Span::Memory, bytes)?])
+}
+
 /// By interrupt and by polling, in microseconds.
 ///
 /// # Errors
 /// As [`pair::run`].
 pub fn notification(chip: &Chip) -> Result<Found, Failure> {
-    // An interrupt begins when the bell has been rung, which is the last that a driver does; what
-    // is polled for is there when the descriptor is published.
-    let interrupt = longest(chip, "interrupt", Span::Driver)?;
-    let polling = longest(chip, "spin", Span::Memory)?;
+    let [interrupt, polling] = both(chip, 16)?;
     Ok([
         ("interrupt", interrupt),
         ("polling", polling),
@@ -32,20 +37,34 @@ pub fn notification(chip: &Chip) -> Result<Found, Failure> {
     .into())
 }
 
+/// The same for other sizes.
+///
+/// # Errors
+/// As [`pair::run`].
+pub fn sizes(chip: &Chip) -> Result<Found, Failure> {
+    let mut found = Found::new();
+    for bytes in [128, 1024, 8192, 32768] {
+        let [interrupt, polling] = both(chip, bytes)?;
+        found.insert(format!("interrupt.{bytes}"), interrupt);
+        found.insert(format!("polling.{bytes}"), polling);
+    }
+    Ok(found)
+}
+
 /// The longest of messages that come at all moments between two looks, from the end of a span of
 /// their sender until their receiver's wait has ended.
-fn longest(chip: &Chip, how: &'static str, from: Span) -> Result<f64, Failure> {
+fn longest(chip: &Chip, how: &'static str, from: Span, bytes: usize) -> Result<f64, Failure> {
     let sent: Rc<RefCell<Vec<Stamp>>> = Rc::default();
     let left = Rc::clone(&sent);
     let receiver = move |mut side: Side| -> Outcome<Vec<Time>> {
         side.node.open(PORT).map_err(|error| format!("{error:?}"))?;
         let strategy: narrows::strategy::Strategy = how.parse()?;
         side.node.set_notification(strategy.notification);
-        let mut known = Vec::new();
+        let (mut known, mut buffer) = (Vec::new(), vec![0; bytes]);
         while known.len() < MESSAGES as usize {
             side.node.wait_any(None);
             let at = side.cpu.time();
-            if side.node.try_receive_into(PORT, &mut [0; 16])?.is_some() {
+            if side.node.try_receive_into(PORT, &mut buffer)?.is_some() {
                 known.push(at);
             }
         }
@@ -54,11 +73,12 @@ fn longest(chip: &Chip, how: &'static str, from: Span) -> Result<f64, Failure> {
     let sender = move |mut side: Side| -> Outcome<()> {
         side.node.open(PORT).map_err(|error| format!("{error:?}"))?;
         side.cpu.set_tracing(true);
+        let payload = vec![1; bytes];
         for number in 0..MESSAGES {
             // In between the receiver has gone to wait again.
             side.cpu.compute(Time::nanos(500_000 + 29 * number));
             let to = Address { link: side.link, port: PORT };
-            side.node.send(PORT, to, &[1; 16], None)?;
+            side.node.send(PORT, to, &payload[..], None)?;
         }
         left.borrow_mut().extend(side.cpu.take_trace());
         pair::serve(side, &mut [])

@@ -164,6 +164,22 @@ pub fn phases(chip: &Chip, bytes: usize) -> Result<Found, Failure> {
     Ok(found)
 }
 
+/// What the phases that copy nothing take between both sizes, in microseconds.
+///
+/// # Errors
+/// As [`pair::run`].
+pub fn between(chip: &Chip) -> Result<Found, Failure> {
+    let mut found = Found::new();
+    for bytes in [1024, 8192, 16384] {
+        let phases = phases(chip, bytes)?;
+        for name in ["B", "C", "D"] {
+            let took = phases.get(name).copied().unwrap_or_default();
+            found.insert(format!("{name}.{bytes}"), took);
+        }
+    }
+    Ok(found)
+}
+
 /// What readings add to a call: in microseconds, and in percent of one without them.
 ///
 /// # Errors

@@ -70,6 +70,15 @@ pub fn workload(chip: &Chip) -> Result<Found, Failure> {
         found.insert(format!("{key}.interarrival_ms"), measured.between);
         found.insert(format!("{key}.stddev_ms"), measured.deviation);
     }
+    let load =
+        |how: &str| found.get(&format!("ARM+DSP+{how}.arm_percent")).copied().unwrap_or_default();
+    let saving = |how: &str| (1.0 - load(how) / load("Intr+Extl")) * 100.0;
+    let savings = [
+        ("saving.polling", saving("Poll+Extl")),
+        ("saving.internal", saving("Intr+Intl")),
+        ("saving.both", saving("Poll+Intl")),
+    ];
+    found.extend(savings.map(|(key, percent)| (key.to_owned(), percent)));
     Ok(found)
 }
 
