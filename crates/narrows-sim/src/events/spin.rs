@@ -213,6 +213,8 @@ impl State {
         self.prepare(spinner);
         self.processes[spinner.process].interruptible = false;
         self.queue_up(spinner.process);
+        // The engine has made its looks so far, and has it load this time.
+        self.processes[spinner.process].queued = None;
     }
 
     /// It computes until `when`, and goes on then.

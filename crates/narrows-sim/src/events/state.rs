@@ -68,8 +68,8 @@ pub(crate) struct Process {
     /// that.
     pub(crate) used: Time,
     pub(crate) system: Time,
-    /// Since when it waits for a bus.
-    pub(crate) queued: Time,
+    /// Since when it waits for a bus, but to look at a word again.
+    pub(crate) queued: Option<Time>,
     /// What is left of a stretch that was interrupted, and of the switch to it: that counts only if
     /// nobody else had the core meanwhile.
     pub(crate) left: Time,
@@ -244,7 +244,7 @@ impl State {
             switched: Time::ZERO,
             used: Time::ZERO,
             system: Time::ZERO,
-            queued: Time::ZERO,
+            queued: None,
             left: Time::ZERO,
             left_switch: Time::ZERO,
             interruptible: true,

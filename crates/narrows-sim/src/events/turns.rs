@@ -64,8 +64,8 @@ impl State {
         let bus = &mut self.buses[number];
         bus.waiting[core] = Some(process);
         bus.count += 1;
-        self.processes[process].queued = self.now;
-        let bus = &mut self.buses[number];
+        let one = &mut self.processes[process];
+        one.queued = Some(self.now).filter(|_| !matches!(one.transfer.act, Act::Look(_)));
         if bus.owner.is_none() && !bus.choosing {
             bus.choosing = true;
             self.queue.push(self.now, Rank::Arbitration, Event::Arbitrate { bus: number });
@@ -101,11 +101,9 @@ impl State {
         };
         bus.count -= 1;
         bus.owner = Some(process);
-        let one = &self.processes[process];
-        if !matches!(one.transfer.act, Act::Look(_)) {
-            self.cores[core].used.waits += now.since(one.queued);
+        if let Some(queued) = self.processes[process].queued {
+            self.cores[core].used.waits += now.since(queued);
         }
-        let bus = &mut self.buses[number];
         let end = now + self.processes[process].transfer.time;
         let looked = bus.spin_behind(now, end);
         if self.trace.is_some() {

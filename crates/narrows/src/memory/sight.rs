@@ -100,7 +100,8 @@ impl<Q: Memory> Sight<Q> {
     }
 
     /// The entry of this number, from 1, that its owner has sent on a ring, and what its slot has of
-    /// the payload. Whoever looks has no part in the protocol: a sender waits for its receiver alone.
+    /// the payload. Whoever looks has no part in the protocol: a sender waits for its receiver
+    /// alone.
     ///
     /// # Errors
     /// There is no such channel.
