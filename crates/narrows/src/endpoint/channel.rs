@@ -77,6 +77,7 @@ fn noted<P: Platform>(link: &Link<P>, ring: u16, arrival: &Arrival) -> Noted {
 }
 
 /// Notes what was taken off a channel.
+#[inline(never)]
 fn note_taken<P: Platform>(platform: &P, link: &Link<P>, ring: u16, taken: Option<&Arrival>) {
     if let Some(arrival) = taken {
         noted(link, ring, arrival).taken(platform, link.shared.channel_taken(ring));
@@ -235,8 +236,10 @@ impl<P: Platform> Node<P> {
         if let Some(link) = self.links.with_channels(from.link)
             && let Some(arrival) = link.shared.take_arrival(&self.platform, from.ring)
         {
-            note_taken(&self.platform, link, from.ring, arrival.as_ref());
-            link.find_out(&self.platform);
+            if P::RECEIPTS || !link.is_unnoted() {
+                note_taken(&self.platform, link, from.ring, arrival.as_ref());
+                link.find_out(&self.platform);
+            }
             return Ok(arrival);
         }
         self.take_what_is_left(from)

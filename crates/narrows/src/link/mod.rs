@@ -112,14 +112,20 @@ pub struct Link<P: Platform> {
     pub wanting: bool,
     /// Whether the flows and the attached endpoints have been told that it ended.
     pub told: bool,
+    /// Its life while it is up and known that nothing is noted of what its channels carry, else 0.
+    pub(crate) unnoted: u32,
     pub(crate) life: u32,
     /// The same while it is up, then 0: one look tells both.
     pub(crate) up: u32,
-    /// The same while it is up and known that nothing is noted of what its channels carry, else 0.
-    pub(crate) unnoted: u32,
 }
 
 impl<P: Platform> Link<P> {
+    /// Whether it is known that nothing is noted of what its channels carry.
+    #[inline]
+    pub(crate) fn is_unnoted(&self) -> bool {
+        self.unnoted == self.life
+    }
+
     /// Finds out whether something is noted of what its channels carry, on the ways that are made
     /// to be short. Where notes are part of those, they are open to whatever is noted.
     pub(crate) fn find_out(&mut self, platform: &P) {
