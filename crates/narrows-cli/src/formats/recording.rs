@@ -34,8 +34,8 @@ type Stream = (u32, String, String, u32, u32);
 /// Reads a recording, or any trace, as a workload.
 ///
 /// Each flow of the recording is one of the workload, and so are the messages from one port to
-/// another and what goes over a channel, which come back without a byte. A request that is too short to say how long its
-/// response is has [`ORDER_BYTES`].
+/// another and what goes over a channel, which come back without a byte. A request that is too
+/// short to say how long its response is has [`ORDER_BYTES`].
 ///
 /// # Errors
 /// [`Kind::Input`] if it is no trace, has nothing to play, or more flows than a workload may have.

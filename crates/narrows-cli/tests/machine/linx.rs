@@ -223,7 +223,7 @@ fn lists_and_signals_as_csv() {
                 let part = |name: &str| by[name].as_f64().unwrap();
                 let busy = of["busy_cycles"].as_f64().unwrap();
                 assert!((all - part("idle") - busy).abs() < 1.0, "{of}");
-                // An application makes a signal, or looks at one: next to nothing (section 4.2.2.2).
+                // An application makes a signal, or looks at one: next to nothing (4.2.2.2).
                 assert!(part("system") > 0.0 && part("application") >= 0.0, "{of}");
                 let layers: f64 = ["link", "connection", "driver"].map(part).iter().sum();
                 assert!(busy < 5000.0 || layers > 0.8 * busy, "{of}");

@@ -1,4 +1,5 @@
-//! Every message of a domain, and every entry of its channels, as it passes: read where it lies, by a process that is neither end.
+//! Every message of a domain, and every entry of its channels, as it passes: read where it lies, by
+//! a process that is neither end.
 
 use std::collections::HashMap;
 

@@ -99,7 +99,7 @@ impl<Q: Memory> Sight<Q> {
         Ok(self.layout.taken_in(&self.memory, ring)?.load_acquire(0))
     }
 
-    /// The entry of this number, from 1, that its owner has sent on a ring, and what its slot has of
+    /// The entry of this number, from 1, that its owner sent on a ring, and what its slot has of
     /// the payload. Whoever looks has no part in the protocol: a sender waits for its receiver
     /// alone.
     ///

@@ -158,7 +158,7 @@ impl<M: Exposes> Copied<M> {
         self.receiving
     }
 
-    /// The longest frame. What stands for the payload of one that the receiver copies is four bytes,
+    /// The longest frame. What stands for the payload of one that the receiver copies is 4 bytes,
     /// however long that is.
     fn longest(&self) -> usize {
         match self.copies {

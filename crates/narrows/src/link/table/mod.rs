@@ -134,7 +134,7 @@ impl<P: Platform> Links<P> {
         self.up_mut(id)
     }
 
-    /// As [`Links::with_channels`], if nothing is noted of what they carry, as far as that is known.
+    /// As [`Links::with_channels`], if nothing is noted of what they carry, as far as is known.
     #[inline(always)]
     pub fn with_unnoted_channels(&mut self, id: LinkId) -> Option<&mut Link<P>> {
         self.channels_owe = true;
