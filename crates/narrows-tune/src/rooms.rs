@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::control::{FlowState, Planned, Tables};
 use crate::optimise::{
     Choice, Found, Group, GroupState, HullStep, KeptChoice, Needs, Pick, Problem, SearchFrame,
-    Storage, Unsolved, optimise,
+    Storage, Timing, Unsolved, optimise,
 };
 
 /// What a search works in, and what it found.
@@ -67,6 +67,7 @@ pub struct ControlRooms<'s> {
     groups: Vec<Group>,
     members: Vec<u16>,
     choices: Vec<Choice>,
+    timings: Vec<Timing>,
     numbers: Vec<u16>,
     picks: Vec<Pick>,
     search: SearchRooms,
@@ -84,6 +85,7 @@ impl<'s> ControlRooms<'s> {
             groups: vec![Group::default(); flows],
             members: vec![0; flows],
             choices: vec![Choice::default(); choices],
+            timings: vec![Timing::default(); choices],
             numbers: vec![0; choices],
             picks: vec![Pick::default(); flows],
             search,
@@ -98,6 +100,7 @@ impl<'s> ControlRooms<'s> {
             groups: &mut self.groups,
             members: &mut self.members,
             choices: &mut self.choices,
+            timings: &mut self.timings,
             numbers: &mut self.numbers,
             picks: &mut self.picks,
             search: self.search.storage(),

@@ -1,19 +1,24 @@
-//! The optimiser against HiGHS: equal on random problems, for 1 to 4 DSPs.
+//! The optimiser against HiGHS: equal on random problems, for 1 to 4 DSPs, without deadlines and
+//! with them.
 //!
-//! To build HiGHS takes minutes, so what it found of the first thousand is in `oracle.txt`, a
-//! problem a line. `ci/oracle` has it solve them anew, and as many more as `NARROWS_ORACLE` says;
-//! what is on file must be what it finds. Each problem has a number, which is in the message of
-//! what fails and draws the same one again.
+//! To build HiGHS takes minutes, so what it found of the first thousand is in `oracle.txt` and
+//! `oracle_deadlines.txt`, a problem a line. `ci/oracle` has it solve them anew, and as many more as
+//! `NARROWS_ORACLE` says; what is on file must be what it finds. Each problem has a number, which is
+//! in the message of what fails and draws the same one again.
+
+use std::ops::RangeInclusive;
 
 use fastrand::Rng;
 use narrows_tune::optimise::{
-    Choice, Dsp, Found, Group, GroupState, HullStep, KeptChoice, Needs, Pick, Problem, SearchFrame,
-    Storage, Unsolved, optimise,
+    Blocks, Choice, Deadlines, Delay, Dsp, Found, Group, GroupState, HullStep, KeptChoice, Needs,
+    Pick, Problem, SearchFrame, Slack, Storage, Timing, Unsolved, optimise,
 };
 
 /// The least cost that HiGHS found of each problem; `none` where it found that there is no
 /// solution.
 const ON_FILE: &str = include_str!("oracle.txt");
+/// The same of those with deadlines.
+const WITH_DEADLINES: &str = include_str!("oracle_deadlines.txt");
 /// Nodes of a search that is to find its end.
 const NODES: u32 = 1_000_000_000;
 /// Nodes of one that is cut off.
@@ -24,22 +29,44 @@ struct Drawn {
     choices: Vec<Choice>,
     dsps: Vec<Dsp>,
     load: u64,
+    /// In how many ways DSPs may wait, the quickest first: a DSP waits as the quickest of its flows.
+    ways: u16,
+    joined: Vec<u16>,
+    own: Vec<u16>,
+    timings: Vec<Timing>,
+    there: Vec<u32>,
+    needs: Vec<u32>,
+}
+
+impl Drawn {
+    fn problem(&self) -> Problem<'_> {
+        let Drawn { groups, choices, dsps, load, .. } = self;
+        let (joined, own, timings) = (&self.joined, &self.own, &self.timings);
+        let deadlines = Deadlines { ways: self.ways.into(), joined, own, timings };
+        let blocks = Blocks { there: &self.there, needs: &self.needs };
+        Problem { groups, choices, dsps, load: *load, blocks, deadlines }
+    }
 }
 
 /// Flows as the model makes them: cheaper choices take more memory, mostly.
 fn draw(number: u64) -> Drawn {
+    sized(number, 4..=10, 16)
+}
+
+/// So many flows, with up to so many choices each.
+fn sized(number: u64, flows: RangeInclusive<u16>, most: u16) -> Drawn {
     let mut random = Rng::with_seed(number);
     let dsps = 1 + (number % 4) as usize;
     let (mut groups, mut choices) = (Vec::new(), Vec::<Choice>::new());
     let (mut memory, mut work) = (0, 0);
-    let flows = random.u16(4..=10);
+    let flows = random.u16(flows);
     let mut left = flows;
     while left > 0 {
         let flows = random.u16(1..=3).min(left);
         left -= flows;
-        let count = random.u16(2..=16);
+        let count = random.u16(2..=most);
         let first = choices.len() as u32;
-        groups.push(Group { first, choices: count, flows });
+        groups.push(Group { first, choices: count, flows, dsp: None });
         let (most, takes) = (random.u32(2_000..60_000), random.u32(5_000..200_000));
         for _ in 0..count {
             let bytes = if random.u8(..4) == 0 { 0 } else { random.u32(..20_000) };
@@ -61,7 +88,56 @@ fn draw(number: u64) -> Drawn {
     });
     let dsps: Vec<Dsp> = all.collect();
     let load = if random.u8(..4) == 0 { random.u64(20_000..400_000) } else { u64::MAX };
-    Drawn { groups, choices, dsps, load }
+    let (joined, own, timings) = (Vec::new(), Vec::new(), Vec::new());
+    let (ways, there, needs) = (0, Vec::new(), Vec::new());
+    Drawn { groups, choices, dsps, load, ways, joined, own, timings, there, needs }
+}
+
+/// The same flows with deadlines: what is looked for more seldom costs less and takes longer, and
+/// what a DSP is told of at once keeps it longer. Some have few blocks as well, and in some
+/// each flow has its DSP.
+fn draw_late(number: u64) -> Drawn {
+    // That flows are in each other's way makes problems hard, for HiGHS above all.
+    let mut drawn = sized(number, 3..=7, 8);
+    let mut random = Rng::with_seed(u64::MAX - number);
+    drawn.ways = random.u16(1..=3);
+    let ways = drawn.ways;
+    drawn.joined = (0..ways).flat_map(|one| (0..ways).map(move |other| one.min(other))).collect();
+    drawn.own = drawn.choices.iter().map(|_| random.u16(..ways)).collect();
+    let flows: u64 = drawn.groups.iter().map(|group| u64::from(group.flows)).sum();
+    if random.u8(..4) == 0 {
+        let dsps = drawn.dsps.len();
+        for group in &mut drawn.groups {
+            group.dsp = Some(random.usize(..dsps) as u8);
+        }
+    }
+    for group in &drawn.groups {
+        let (each, share) = (random.u64(10..60), flows * 30 / drawn.dsps.len() as u64);
+        let deadline = random.u64(each + share / 2..3 * each + 3 * share);
+        let deadline = if random.u8(..3) > 0 { deadline } else { u64::MAX };
+        let pace = random.u64(each + share / 2..3 * each + 3 * share);
+        let pace = if random.u8(..3) == 0 { pace } else { u64::MAX };
+        let from = group.first as usize;
+        for at in from..from + usize::from(group.choices) {
+            let dear = u64::from(drawn.choices[at].cost) / 2_000;
+            for way in 0..ways {
+                let alone = each + random.u64(..each) + u64::from(way) * random.u64(..each)
+                    - dear.min(each / 2);
+                let bound = alone + random.u64(..10);
+                let lasting = random.u64(5..30) + u64::from(ways - way) * random.u64(..5);
+                let here = Delay { most: lasting + random.u64(..8), lasting, rate: 0 };
+                let part = random.u64(1..=4);
+                let elsewhere =
+                    Delay { most: here.most / part, lasting: here.lasting / part, rate: 0 };
+                let slack = Slack { bound, alone, deadline, pace, ..Slack::default() };
+                drawn.timings.push(Timing { here, elsewhere, slack });
+            }
+        }
+    }
+    let kinds = random.usize(..3);
+    drawn.there = (0..kinds).map(|_| random.u32(4..24)).collect();
+    drawn.needs = (0..drawn.choices.len() * kinds).map(|_| random.u32(..4)).collect();
+    drawn
 }
 
 fn search(problem: &Problem<'_>, limit: u32) -> Result<(Found, Vec<Pick>), Unsolved> {
@@ -83,75 +159,117 @@ fn search(problem: &Problem<'_>, limit: u32) -> Result<(Found, Vec<Pick>), Unsol
     Ok((found, picks))
 }
 
-/// What picks cost, if they fit.
+/// What picks cost, if they fit and keep all deadlines.
 fn cost(problem: &Problem<'_>, picks: &[Pick]) -> Option<u64> {
     let mut dsps = problem.dsps.to_vec();
-    let (mut cost, mut load, mut picks) = (0, 0, picks.iter());
-    for group in problem.groups {
-        for _ in 0..group.flows {
-            let pick = picks.next()?;
-            let number = group.first as usize + usize::from(pick.choice);
-            let choice = problem.choices.get(number)?;
-            let dsp = dsps.get_mut(usize::from(pick.dsp))?;
-            dsp.memory = dsp.memory.checked_sub(choice.memory)?;
-            dsp.work = dsp.work.checked_sub(choice.work)?;
-            cost += u64::from(choice.cost);
-            load += u64::from(choice.load);
+    let kinds = problem.blocks.there.len();
+    let mut blocks = vec![problem.blocks.there.to_vec(); dsps.len()];
+    let flows = problem.groups.iter();
+    let flows = flows.flat_map(|group| std::iter::repeat_n(group, group.flows.into()));
+    let (mut cost, mut load) = (0, 0);
+    let mut placed = Vec::new();
+    for (group, pick) in flows.clone().zip(picks) {
+        let number = group.first as usize + usize::from(pick.choice);
+        let choice = problem.choices.get(number)?;
+        if group.dsp.is_some_and(|dsp| dsp != pick.dsp) {
+            return None;
         }
+        let dsp = dsps.get_mut(usize::from(pick.dsp))?;
+        dsp.memory = dsp.memory.checked_sub(choice.memory)?;
+        dsp.work = dsp.work.checked_sub(choice.work)?;
+        for (kind, left) in blocks.get_mut(usize::from(pick.dsp))?.iter_mut().enumerate() {
+            *left = left.checked_sub(problem.blocks.needs[number * kinds + kind])?;
+        }
+        cost += u64::from(choice.cost);
+        load += u64::from(choice.load);
+        placed.push((number, pick.dsp));
     }
-    (load <= problem.load).then_some(cost)
+    let whole = placed.len() == flows.count();
+    (whole && load <= problem.load && held(&problem.deadlines, &placed)).then_some(cost)
+}
+
+/// Whether flows that have these choices on these DSPs keep all deadlines.
+fn held(deadlines: &Deadlines<'_>, placed: &[(usize, u8)]) -> bool {
+    if deadlines.ways == 0 {
+        return true;
+    }
+    let timing = |(number, dsp): (usize, u8)| {
+        let here = placed.iter().filter(|(_, other)| *other == dsp);
+        let way = here.map(|(number, _)| deadlines.own[*number]).min().unwrap();
+        deadlines.timings[number * deadlines.ways + usize::from(way)]
+    };
+    (0..placed.len()).all(|own| {
+        let others = placed.iter().enumerate().filter(|(other, _)| *other != own);
+        let delays = others.map(|(_, one)| {
+            let Timing { here, elsewhere, .. } = timing(*one);
+            if one.1 == placed[own].1 { here } else { elsewhere }
+        });
+        let Slack { bound, alone, deadline, pace, .. } = timing(placed[own]).slack;
+        let delay = delays.fold(Delay::default(), Delay::and);
+        bound + delay.most <= deadline && alone + delay.lasting <= pace
+    })
 }
 
 /// The least cost by the file, if it has the problem.
-fn on_file(number: u64) -> Option<Option<u64>> {
-    let line = ON_FILE.lines().nth(usize::try_from(number).ok()?)?;
-    Some((line != "none").then(|| line.parse().expect("oracle.txt has a cost or `none` a line")))
+fn on_file(file: &str, number: u64) -> Option<Option<u64>> {
+    let line = file.lines().nth(usize::try_from(number).ok()?)?;
+    Some((line != "none").then(|| line.parse().expect("the file has a cost or `none` a line")))
 }
 
 /// The least cost of a problem, by HiGHS.
 #[cfg(feature = "solver")]
-fn least(number: u64, problem: &Problem<'_>) -> Option<u64> {
+fn least(of: &Of, number: u64, problem: &Problem<'_>) -> Option<u64> {
     let found = narrows_tune::solver::solve(problem);
     let least = found.map(|(least, picks)| {
         assert_eq!(cost(problem, &picks), Some(least), "problem {number}: HiGHS' own picks");
         least
     });
     if std::env::var_os("NARROWS_ORACLE_RECORD").is_some() {
-        println!("on file: {}", least.map_or("none".into(), |least| least.to_string()));
-    } else if let Some(recorded) = on_file(number) {
+        println!("{}: {}", of.name, least.map_or("none".into(), |least| least.to_string()));
+    } else if let Some(recorded) = on_file(of.file, number) {
         assert_eq!(recorded, least, "problem {number}: the file has another cost");
     }
     least
 }
 
 #[cfg(not(feature = "solver"))]
-fn least(number: u64, _: &Problem<'_>) -> Option<u64> {
-    on_file(number).expect("more problems than are on file need HiGHS: run ci/oracle")
+fn least(of: &Of, number: u64, _: &Problem<'_>) -> Option<u64> {
+    on_file(of.file, number).expect("more problems than are on file need HiGHS: run ci/oracle")
 }
 
-#[test]
-fn highs_finds_nothing_cheaper() {
+/// Problems of a kind.
+struct Of {
+    /// Its file in this folder, without what that ends with.
+    name: &'static str,
+    file: &'static str,
+    draw: fn(u64) -> Drawn,
+}
+
+/// How many were solved with 1 to 4 DSPs, how many have no solution, and how many were cut off with
+/// a gap.
+struct Told {
+    solved: [u64; 4],
+    unsolved: u64,
+    cut: u64,
+}
+
+fn compare(of: &Of) -> (u64, Told) {
     let asked = std::env::var("NARROWS_ORACLE").ok();
-    let problems = asked.map_or(ON_FILE.lines().count() as u64, |text| {
+    let problems = asked.map_or(of.file.lines().count() as u64, |text| {
         text.parse().expect("NARROWS_ORACLE is a number")
     });
     assert!(problems >= 1000, "{problems} problems are too few to tell");
-    let mut solved = [0; 4];
-    let (mut cut, mut unsolved, mut most) = (0, 0, 0);
+    let mut told = Told { solved: [0; 4], unsolved: 0, cut: 0 };
+    let mut most = 0;
     for number in 0..problems {
-        let drawn = draw(number);
-        let problem = Problem {
-            groups: &drawn.groups,
-            choices: &drawn.choices,
-            dsps: &drawn.dsps,
-            load: drawn.load,
-        };
-        let theirs = least(number, &problem);
+        let drawn = (of.draw)(number);
+        let problem = drawn.problem();
+        let theirs = least(of, number, &problem);
         let (found, picks) = match search(&problem, NODES) {
             Ok(made) => made,
             Err(error) => {
                 assert!(theirs.is_none(), "problem {number}: HiGHS has {theirs:?}, we {error}");
-                unsolved += 1;
+                told.unsolved += 1;
                 continue;
             }
         };
@@ -159,23 +277,52 @@ fn highs_finds_nothing_cheaper() {
         assert!(found.proven(), "problem {number} was cut off");
         assert_eq!(found.cost, least, "problem {number}");
         assert_eq!(cost(&problem, &picks), Some(least), "problem {number}: our own picks");
-        solved[drawn.dsps.len() - 1] += 1;
+        told.solved[drawn.dsps.len() - 1] += 1;
         most = most.max(found.nodes);
         // Cut off, what was found and its bound have the optimum between them.
         match search(&problem, FEW) {
             Ok((found, picks)) => {
                 assert!(found.bound <= least && least <= found.cost, "problem {number}: {found:?}");
                 assert_eq!(cost(&problem, &picks), Some(found.cost), "problem {number}, cut off");
-                cut += usize::from(found.gap() > 0);
+                told.cut += u64::from(found.gap() > 0);
             }
             Err(error) => assert_eq!(error, Unsolved::Limit, "problem {number}, cut off"),
         }
     }
+    let Told { solved, unsolved, cut } = &told;
     println!(
-        "{problems} problems: equal on {solved:?} with 1 to 4 DSPs, {unsolved} without a solution; \
-         {cut} cut off with a gap; at most {most} nodes"
+        "{}, {problems} problems: equal on {solved:?} with 1 to 4 DSPs, {unsolved} without a \
+         solution; {cut} cut off with a gap; at most {most} nodes",
+        of.name
     );
-    let enough = problems / 8;
-    assert!(solved.iter().all(|count| *count >= enough), "{solved:?}");
-    assert!(cut as u64 >= problems / 20, "{cut} were cut off");
+    (problems, told)
+}
+
+#[test]
+fn highs_finds_nothing_cheaper() {
+    let (problems, told) = compare(&Of { name: "oracle", file: ON_FILE, draw });
+    assert!(told.solved.iter().all(|count| *count >= problems / 8), "{:?}", told.solved);
+    assert!(told.cut >= problems / 20, "{} were cut off", told.cut);
+}
+
+#[test]
+fn highs_finds_nothing_cheaper_that_keeps_deadlines() {
+    let of = Of { name: "oracle_deadlines", file: WITH_DEADLINES, draw: draw_late };
+    let (problems, told) = compare(&of);
+    assert!(told.solved.iter().all(|count| *count >= problems / 12), "{:?}", told.solved);
+    assert!(told.unsolved >= problems / 20, "{} have no solution", told.unsolved);
+    assert!(told.cut >= problems / 20, "{} were cut off", told.cut);
+    // Deadlines and blocks make many of them dearer.
+    let dearer = (0..1000).filter(|number| {
+        let drawn = draw_late(*number);
+        let (deadlines, blocks) = (Deadlines::default(), Blocks::default());
+        let free = Problem { deadlines, blocks, ..drawn.problem() };
+        let cost = |problem: &Problem<'_>| search(problem, NODES).map(|(found, _)| found.cost);
+        match (cost(&drawn.problem()), cost(&free)) {
+            (Ok(cost), Ok(free)) => free < cost,
+            _ => false,
+        }
+    });
+    let dearer = dearer.count();
+    assert!(dearer >= 150, "{dearer} are dearer for their deadlines");
 }

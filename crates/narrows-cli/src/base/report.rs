@@ -137,6 +137,12 @@ pub struct RunRow {
     pub strategy: String,
     /// Why the flow could not run by this strategy; then all figures are 0.
     pub refused: Option<String>,
+    /// How often the flow came and was not carried, as there was no room for it beside the others.
+    #[serde(default)]
+    pub refusals: u64,
+    /// Why not, the first time.
+    #[serde(default)]
+    pub first_refusal: Option<String>,
     /// Where the time of a call went, less the stamps.
     pub phases_us: Phases,
     /// The calls that the phases are of: those that both sides still had all stamps of.
@@ -147,6 +153,12 @@ pub struct RunRow {
     pub stamps_us: f64,
     /// From the request's start to the response's end, less the stamps.
     pub rtt_us: Summary,
+    /// From when requests were due until their responses were there, as deadlines count.
+    #[serde(default)]
+    pub since_due_us: Summary,
+    /// The flow's deadline, if it has one.
+    #[serde(default)]
+    pub deadline_us: Option<f64>,
     /// The median of `rtt_us` in each part of the run, in the order of time; parts in which nothing
     /// was received are left out.
     pub parts_us: Vec<f64>,

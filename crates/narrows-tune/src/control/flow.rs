@@ -116,15 +116,25 @@ impl<'s> FlowState<'s> {
     /// proposal as the strategy before has it look.
     pub(super) fn allowed(&self, number: u16, pause: Duration) -> u64 {
         let Some(deadline) = self.flow.deadline.map(picos) else { return u64::MAX };
-        let look = |number: u16| match self.strategies.get(usize::from(number)) {
+        let looks = self.looks_by(number).max(self.looks());
+        deadline.saturating_sub(picos(pause)).saturating_sub(looks)
+    }
+
+    /// From one look of the other core to the next by one of its strategies, in picoseconds; 0 if it
+    /// is told.
+    fn looks_by(&self, number: u16) -> u64 {
+        match self.strategies.get(usize::from(number)) {
             Some(Strategy { notification: Notification::Poll { every: time }, .. })
             | Some(Strategy {
                 notification: Notification::Coalesced { within: time, .. }, ..
             }) => picos(*time),
             _ => 0,
-        };
-        let looks = look(number).max(look(self.has()));
-        deadline.saturating_sub(picos(pause)).saturating_sub(looks)
+        }
+    }
+
+    /// The same as it is.
+    pub(super) fn looks(&self) -> u64 {
+        self.looks_by(self.has())
     }
 
     /// Whether its calls end as fast as requests come by a strategy by which it takes that, each of

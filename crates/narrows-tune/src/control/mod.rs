@@ -27,7 +27,7 @@ use core::time::Duration;
 use narrows::strategy::Strategy;
 
 use crate::model::{Costs, Flow, ModelError, estimate, picos};
-use crate::optimise::{Choice, Dsp, Group, MAX_DSPS, Pick, Storage};
+use crate::optimise::{Choice, Dsp, Group, MAX_DSPS, Pick, Storage, Timing};
 
 pub use error::ControlError;
 pub use flow::{FlowState, Handle};
@@ -51,6 +51,8 @@ pub struct Tables<'a, 's> {
     pub members: &'a mut [u16],
     /// One for each strategy of each flow, and so the next.
     pub choices: &'a mut [Choice],
+    /// What choices mean for deadlines: one for each strategy of each flow.
+    pub timings: &'a mut [Timing],
     /// Which strategy a choice is.
     pub numbers: &'a mut [u16],
     /// One for each flow.

@@ -3,19 +3,16 @@
 use core::time::Duration;
 
 use super::flow::FlowState;
-use super::{ControlError, Controller, Reason};
+use super::{ControlError, Controller, Reason, Tables};
 use crate::model::{Estimate, WHOLE, picos};
-use crate::optimise::{Choice, Group, Problem, Unsolved, optimise};
-
-/// How often flows are planned anew, each time with more of what others delay them by.
-const TRIES: usize = 16;
+use crate::optimise::{
+    Blocks, Choice, Deadlines, Group, Problem, Slack, Timing, Unsolved, optimise,
+};
 
 /// What a flow is planned to have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Planned {
     pub(super) number: u16,
-    /// What others delay it by, as far as it was reckoned with, in picoseconds.
-    beside: u64,
     /// Whether it is in a group already.
     grouped: bool,
 }
@@ -28,36 +25,11 @@ impl<'s> Controller<'_, 's> {
     /// There is no plan in which every deadline holds.
     pub(super) fn plan(&mut self, now: Option<Duration>) -> Result<u64, ControlError> {
         self.tables.planned.fill(Planned::default());
-        let mut tries = 0;
-        loop {
-            for dsp in 0..self.count {
-                self.solve(dsp, now)?;
-            }
-            let mut late = None;
-            for index in 0..self.tables.flows.len() {
-                let Some(state) = self.tables.flows[index] else { continue };
-                let Some(made) = state.estimate(&self.costs, self.planned(index)) else { continue };
-                let delay = self.beside(index, |other, _| self.planned(other));
-                let least = state.bound(&made).saturating_add(delay);
-                let planned = &mut self.tables.planned[index];
-                let allowed = state.allowed(planned.number, self.settings.pause);
-                if least > allowed && delay > planned.beside {
-                    planned.beside = delay;
-                    late = Some(self.late(least, delay));
-                }
-            }
-            let Some(error) = late else {
-                let load = self.planned_load();
-                let over = load.saturating_sub(self.load);
-                return match over {
-                    0 => Ok(load),
-                    over => Err(ControlError::Together(Unsolved::Load(over))),
-                };
-            };
-            tries += 1;
-            if tries == TRIES {
-                return Err(error);
-            }
+        self.solve(now)?;
+        let load = self.planned_load();
+        match load.saturating_sub(self.load) {
+            0 => Ok(load),
+            over => Err(ControlError::Together(Unsolved::Load(over))),
         }
     }
 
@@ -89,16 +61,15 @@ impl<'s> Controller<'_, 's> {
         let delays = others.filter_map(|(other, state)| {
             let state = state.as_ref()?;
             let made = state.estimate(&self.costs, number(other, state))?;
-            let Estimate { blocks, serves, at_once, .. } = made;
-            let there = if state.place() == this.place() { serves } else { 0 };
-            Some(blocks.saturating_add(there).saturating_mul(at_once))
+            let [here, elsewhere] = made.delays(state.flow.period.is_some());
+            Some(if state.place() == this.place() { here.most } else { elsewhere.most })
         });
         delays.fold(0, u64::saturating_add)
     }
 
-    /// The cheapest picks for the flows of a DSP.
-    fn solve(&mut self, dsp: u8, now: Option<Duration>) -> Result<(), ControlError> {
-        let (groups, members) = self.group(dsp, now)?;
+    /// The cheapest picks by which all deadlines hold, each flow at the DSP that serves it.
+    fn solve(&mut self, now: Option<Duration>) -> Result<(), ControlError> {
+        let (groups, members) = self.group(now)?;
         if members == 0 {
             return Ok(());
         }
@@ -106,11 +77,14 @@ impl<'s> Controller<'_, 's> {
         let choices = tables.groups[..groups]
             .last()
             .map_or(0, |last| last.first as usize + usize::from(last.choices));
+        let timings = &tables.timings[..choices];
         let problem = Problem {
             groups: &tables.groups[..groups],
             choices: &tables.choices[..choices],
-            dsps: &self.dsps[usize::from(dsp)..=usize::from(dsp)],
+            dsps: &self.dsps[..usize::from(self.count)],
             load: u64::MAX,
+            blocks: Blocks::default(),
+            deadlines: Deadlines { ways: 1, joined: &[0], own: &[], timings },
         };
         let found = optimise(
             &problem,
@@ -118,6 +92,12 @@ impl<'s> Controller<'_, 's> {
             &mut tables.picks[..members],
             self.settings.limit,
         );
+        if let Err(Unsolved::Late { group, beside }) = found {
+            let group = &tables.groups[usize::from(group)];
+            let own = &timings[group.first as usize..][..usize::from(group.choices)];
+            let least = own.iter().map(|one| one.slack.bound).min().unwrap_or(0);
+            return Err(self.late(least.saturating_add(beside.most), beside.most));
+        }
         found.map_err(ControlError::Together)?;
         let mut at = 0;
         for group in &tables.groups[..groups] {
@@ -131,20 +111,17 @@ impl<'s> Controller<'_, 's> {
         Ok(())
     }
 
-    /// Puts flows of a DSP that are alike into groups, with the choices that hold their deadlines:
-    /// how many groups and flows.
-    fn group(&mut self, dsp: u8, now: Option<Duration>) -> Result<(usize, usize), ControlError> {
+    /// Puts flows that are alike into groups, with the choices that they have: how many groups and
+    /// flows.
+    fn group(&mut self, now: Option<Duration>) -> Result<(usize, usize), ControlError> {
         let (mut groups, mut members, mut used) = (0, 0, 0);
         self.tables.planned.iter_mut().for_each(|planned| planned.grouped = false);
         for index in 0..self.tables.flows.len() {
-            let Some(state) = self.tables.flows[index].filter(|one| one.place() == dsp) else {
-                continue;
-            };
+            let Some(state) = self.tables.flows[index] else { continue };
             if self.tables.planned[index].grouped {
                 continue;
             }
             let rests = state.rests(now, self.settings.rest);
-            let beside = self.tables.planned[index].beside;
             let first = used;
             let mut least = u64::MAX;
             for number in 0..state.strategies.len() as u16 {
@@ -152,33 +129,36 @@ impl<'s> Controller<'_, 's> {
                     continue;
                 }
                 let Some(made) = state.estimate(&self.costs, number) else { continue };
-                let takes = state.bound(&made).saturating_add(beside);
-                least = least.min(takes);
-                if takes > state.allowed(number, self.settings.pause)
-                    || state.falls_behind(&self.costs, &made)
-                {
+                least = least.min(state.bound(&made));
+                if state.falls_behind(&self.costs, &made) {
                     continue;
                 }
                 let Estimate { load, work, memory, .. } = made;
-                let room = (self.tables.choices.get_mut(used), self.tables.numbers.get_mut(used));
-                let (Some(choice), Some(place)) = room else { return Err(ControlError::Full) };
+                let Tables { choices, numbers, timings, .. } = &mut self.tables;
+                let room = (choices.get_mut(used), numbers.get_mut(used), timings.get_mut(used));
+                let (Some(choice), Some(place), Some(timing)) = room else {
+                    return Err(ControlError::Full);
+                };
                 *choice = Choice { cost: load, memory, work, load };
                 *place = number;
+                let [here, elsewhere] = made.delays(state.flow.period.is_some());
+                let deadline = state.allowed(number, self.settings.pause);
+                let slack = Slack { bound: state.bound(&made), deadline, ..Slack::default() };
+                *timing = Timing { here, elsewhere, slack };
                 used += 1;
             }
             if used == first {
-                return Err(self.late(least, beside));
+                return Err(self.late(least, 0));
             }
             let mut flows = 0;
             for other in index..self.tables.flows.len() {
                 let Some(like) = self.tables.flows[other] else { continue };
-                let planned = self.tables.planned[other];
                 let same = other == index
                     || (!rests
-                        && !planned.grouped
-                        && planned.beside == beside
+                        && !self.tables.planned[other].grouped
                         && !like.rests(now, self.settings.rest)
-                        && state.alike(&like));
+                        && state.alike(&like)
+                        && state.looks() == like.looks());
                 if same {
                     self.tables.members[members] = other as u16;
                     self.tables.planned[other].grouped = true;
@@ -186,8 +166,8 @@ impl<'s> Controller<'_, 's> {
                     flows += 1;
                 }
             }
-            self.tables.groups[groups] =
-                Group { first: first as u32, choices: (used - first) as u16, flows };
+            let (first, choices) = (first as u32, (used - first) as u16);
+            self.tables.groups[groups] = Group { first, choices, flows, dsp: Some(state.place()) };
             groups += 1;
         }
         Ok((groups, members))
@@ -252,14 +232,17 @@ impl<'s> Controller<'_, 's> {
                 let others = |like: FlowState<'_>| {
                     !like.going && like.alike(&state) && like.current != state.current
                 };
-                like.is_some_and(others)
-                    && self.planned(*other) == state.current
-                    && self.tables.planned[*other].beside == self.tables.planned[one].beside
+                like.is_some_and(others) && self.planned(*other) == state.current
             });
             if let Some(other) = has {
                 let mine = self.planned(one);
                 self.tables.planned[other].number = mine;
                 self.tables.planned[one].number = state.current;
+                // A switch from a strategy may keep a request back for longer than from another.
+                if self.breaks(|index, _| self.planned(index)).is_some() {
+                    self.tables.planned[other].number = state.current;
+                    self.tables.planned[one].number = mine;
+                }
             }
         }
     }

@@ -5,6 +5,7 @@
 //! [`Strategy`]; [`estimate`] gives the rest. All of it is whole numbers.
 
 mod cores;
+mod delays;
 mod idle;
 mod latency;
 mod notice;

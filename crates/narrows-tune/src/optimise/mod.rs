@@ -11,16 +11,22 @@
 //! is given and no other, and stops at a limit of nodes with the best that it has found and a bound
 //! on what it has not.
 
+mod blocks;
+mod late;
 mod pack;
 mod reduce;
 mod relax;
 mod search;
 #[cfg(test)]
 mod tests;
+mod timing;
 
 use core::fmt;
 
 use search::Search;
+
+pub use blocks::Blocks;
+pub use timing::{Deadlines, Delay, Slack, Timing};
 
 /// The most DSPs.
 pub const MAX_DSPS: usize = 8;
@@ -47,6 +53,8 @@ pub struct Group {
     pub choices: u16,
     /// How many flows there are.
     pub flows: u16,
+    /// The DSP that serves them, if it is not for the search to say.
+    pub dsp: Option<u8>,
 }
 
 /// What a DSP has for flows.
@@ -70,6 +78,10 @@ pub struct Problem<'a> {
     /// Time of the core that calls for all flows, in parts per million; [`u64::MAX`] if that does
     /// not matter.
     pub load: u64,
+    /// Blocks of memory, beside its bytes.
+    pub blocks: Blocks<'a>,
+    /// How flows delay each other, and what they bear.
+    pub deadlines: Deadlines<'a>,
 }
 
 impl Problem<'_> {
@@ -130,6 +142,18 @@ pub enum Unsolved {
     Load(u64),
     /// Each sum would fit, but no choice and no division among the DSPs fits all of them at once.
     Division,
+    /// There is memory, but its blocks are too few or too short for all flows at once.
+    Blocks,
+    /// By every choice of this group its flows are late or fall behind, even if the others delay
+    /// them as little as they can, which is by this much.
+    Late {
+        /// The number of the group.
+        group: u16,
+        /// What the others delay each of its flows by at least.
+        beside: Delay,
+    },
+    /// No choices that fit keep all deadlines at once.
+    Deadlines,
     /// The limit of nodes was reached before anything was found. More nodes may help.
     Limit,
 }
@@ -137,9 +161,9 @@ pub enum Unsolved {
 impl fmt::Display for Unsolved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unsolved::Malformed => {
-                f.write_str("the problem needs 1 to 8 DSPs, and choices for each flow")
-            }
+            Unsolved::Malformed => f.write_str(
+                "the problem needs 1 to 8 DSPs, choices for each flow and timings for each choice",
+            ),
             Unsolved::Storage => f.write_str("the storage is too short for the problem"),
             Unsolved::Memory(bytes) => write!(f, "{bytes} bytes of internal memory are missing"),
             Unsolved::Work(ppm) => {
@@ -149,6 +173,13 @@ impl fmt::Display for Unsolved {
                 write!(f, "{} % of the calling core are missing", Percent(*ppm))
             }
             Unsolved::Division => f.write_str("no division of the flows among the DSPs fits"),
+            Unsolved::Blocks => {
+                f.write_str("the blocks of memory are too few or too short for all at once")
+            }
+            Unsolved::Late { .. } => {
+                f.write_str("a flow is late however the others travel that are in its way")
+            }
+            Unsolved::Deadlines => f.write_str("no strategies that fit keep all deadlines at once"),
             Unsolved::Limit => {
                 f.write_str("the search ended at its limit before it found anything")
             }
@@ -240,6 +271,11 @@ fn check(problem: &Problem<'_>) -> Result<(), Unsolved> {
     };
     let dsps = 1..=MAX_DSPS;
     let counted = problem.groups.len() <= usize::from(u16::MAX);
-    let good = counted && dsps.contains(&problem.dsps.len()) && problem.groups.iter().all(there);
+    let served = |group: &Group| group.dsp.is_none_or(|dsp| usize::from(dsp) < problem.dsps.len());
+    let good = counted
+        && dsps.contains(&problem.dsps.len())
+        && problem.groups.iter().all(|group| there(group) && served(group))
+        && problem.blocks.are_of(problem.choices.len())
+        && problem.deadlines.are_of(problem.choices.len());
     if good { Ok(()) } else { Err(Unsolved::Malformed) }
 }

@@ -27,7 +27,7 @@ pub(super) fn pack(
         for flow in 0..group.left {
             let number = if flow < group.raised { group.next } else { group.at };
             let Some(one) = group.choice(kept, number) else { return false };
-            let Some(dsp) = nearest(dsps, one) else { return false };
+            let Some(dsp) = nearest(dsps, one, group.dsp) else { return false };
             if !dsps.get_mut(dsp).is_some_and(|dsp| take(dsp, one)) {
                 return false;
             }
@@ -43,10 +43,11 @@ pub(super) fn pack(
 
 /// The DSP into which a choice fits with the least left; of equals the least busy, as choices
 /// without memory find time there.
-fn nearest(dsps: &[Dsp], kept: &Kept) -> Option<usize> {
+fn nearest(dsps: &[Dsp], kept: &Kept, served: Option<u8>) -> Option<usize> {
     let choice = &kept.choice;
     let fits = |dsp: &Dsp| dsp.memory >= choice.memory && dsp.work >= choice.work;
     let left = |dsp: &Dsp| if choice.memory > 0 { dsp.memory } else { 0 };
-    let all = dsps.iter().enumerate().filter(|(_, dsp)| fits(dsp));
+    let may = |at: usize| served.is_none_or(|served| usize::from(served) == at);
+    let all = dsps.iter().enumerate().filter(|(at, dsp)| may(*at) && fits(dsp));
     all.min_by_key(|(_, dsp)| (left(dsp), u32::MAX - dsp.work)).map(|(at, _)| at)
 }

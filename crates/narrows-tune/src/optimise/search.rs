@@ -1,10 +1,12 @@
 //! The search itself: depth first, without recursion. Each level fixes the choice and the DSP of
 //! one flow.
 
+use super::blocks::enough;
+use super::late::{Meeting, Placed, bear};
 use super::pack::{pack, take};
-use super::reduce::{Kept, State, Step, reduce};
+use super::reduce::{Kept, State, Step, Sums, least_blocks, reduce};
 use super::relax::{Relaxed, relax};
-use super::{Dsp, Found, MAX_DSPS, Pick, Problem, Storage, Unsolved};
+use super::{Choice, Dsp, Found, MAX_DSPS, Pick, Problem, Storage, Unsolved};
 
 /// A level of the search: a flow of a group, and what it has been given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,15 +26,6 @@ pub struct Frame {
     floor: u16,
 }
 
-/// Sums over flows.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    cost: u64,
-    memory: u64,
-    work: u64,
-    load: u64,
-}
-
 pub(super) struct Search<'p, 's, 'b> {
     problem: &'p Problem<'p>,
     groups: &'s mut [State],
@@ -43,6 +36,11 @@ pub(super) struct Search<'p, 's, 'b> {
     picks: &'b mut [Pick],
     /// What the DSPs have left.
     dsps: [Dsp; MAX_DSPS],
+    /// Whether which DSP serves a group is for the search to say: then it is of all groups.
+    free: bool,
+    /// Whether anything was late, or lacked blocks.
+    late: bool,
+    crowded: bool,
     /// Of flows that are fixed.
     fixed: Sums,
     /// Of flows that are left: the least that each takes, and the cost of their smallest choices.
@@ -81,26 +79,21 @@ impl<'p, 's, 'b> Search<'p, 's, 'b> {
             trial: storage.trial.get_mut(..flows).unwrap_or_default(),
             picks: picks.get_mut(..flows).unwrap_or_default(),
             dsps,
+            free: problem.groups.iter().any(|group| group.dsp.is_none()),
+            late: false,
+            crowded: false,
             fixed: Sums::default(),
             least: Sums::default(),
             depth: 0,
             best: None,
             nodes: 0,
         };
-        for group in search.groups.iter() {
-            let flows = u64::from(group.left);
-            let smallest = group.choice(search.kept, 0).map_or(0, |one| one.choice.cost);
-            search.least.cost += flows * u64::from(smallest);
-            search.least.memory += flows * u64::from(group.least_memory);
-            search.least.work += flows * u64::from(group.least_work);
-            search.least.load += flows * u64::from(group.least_load);
-        }
+        search.least = Sums::least(&*search.groups, search.kept);
         Ok(search)
     }
 
     /// Searches until the end or the limit.
     pub fn run(mut self, limit: u32) -> Result<Found, Unsolved> {
-        self.lacks()?;
         // The bound of what is left when the search stops at its limit.
         let mut open = None;
         let mut node = Some(self.visit());
@@ -134,23 +127,9 @@ impl<'p, 's, 'b> Search<'p, 's, 'b> {
                 nodes: self.nodes,
             }),
             (None, Some(_)) => Err(Unsolved::Limit),
+            (None, None) if self.late => Err(Unsolved::Deadlines),
+            (None, None) if self.crowded => Err(Unsolved::Blocks),
             (None, None) => Err(Unsolved::Division),
-        }
-    }
-
-    /// Whether even the least of everything is too much.
-    fn lacks(&self) -> Result<(), Unsolved> {
-        let sum = |of: &dyn Fn(&Dsp) -> u32| self.dsps.iter().map(|dsp| u64::from(of(dsp))).sum();
-        let missing = |least: u64, there: u64| least.checked_sub(there).filter(|more| *more > 0);
-        if let Some(bytes) = missing(self.least.memory, sum(&|dsp| dsp.memory)) {
-            return Err(Unsolved::Memory(bytes));
-        }
-        if let Some(ppm) = missing(self.least.work, sum(&|dsp| dsp.work)) {
-            return Err(Unsolved::Work(ppm));
-        }
-        match missing(self.least.load, self.problem.load) {
-            Some(ppm) => Err(Unsolved::Load(ppm)),
-            None => Ok(()),
         }
     }
 
@@ -160,12 +139,16 @@ impl<'p, 's, 'b> Search<'p, 's, 'b> {
         if self.lacks_more() {
             return Node::Done;
         }
-        let memory: u64 = self.dsps.iter().map(|dsp| u64::from(dsp.memory)).sum();
-        let beside = memory - self.least.memory;
-        let Relaxed { bound, cost, between } =
-            relax(self.groups, self.steps, self.least.cost, beside);
+        let Some(beside) = self.beside() else { return Node::Done };
+        let Relaxed { bound, cost, between, worth } =
+            relax(self.groups, self.steps, self.least.cost, beside, self.free);
         let (bound, cost) = (self.fixed.cost + bound, self.fixed.cost + cost);
-        if self.best.is_some_and(|best| bound >= best) {
+        let cut = |best: Option<u64>, bound| best.is_some_and(|best| bound >= best);
+        if cut(self.best, bound) {
+            return Node::Done;
+        }
+        let Some(bound) = self.tighter(bound, &worth) else { return Node::Done };
+        if cut(self.best, bound) {
             return Node::Done;
         }
         if self.best.is_none_or(|best| cost < best) && self.seat() {
@@ -182,6 +165,93 @@ impl<'p, 's, 'b> Search<'p, 's, 'b> {
             }
             None => Node::Done,
         }
+    }
+
+    /// What DSPs have beside the smallest choices of the flows that are left: of all in the first
+    /// place if any may serve them. None if that is too little.
+    fn beside(&self) -> Option<[u64; MAX_DSPS]> {
+        let mut memory = self.dsps.map(|dsp| u64::from(dsp.memory));
+        if self.free {
+            let all: u64 = memory.iter().sum();
+            memory = [0; MAX_DSPS];
+            memory[0] = all - self.least.memory;
+            return Some(memory);
+        }
+        for group in self.groups.iter() {
+            let place = memory.get_mut(usize::from(group.dsp.unwrap_or(0)))?;
+            let least = u64::from(group.left) * u64::from(group.least_memory);
+            *place = place.checked_sub(least)?;
+        }
+        Some(memory)
+    }
+
+    /// What everything below a node costs at least, where blocks and deadlines leave flows fewer
+    /// choices than the relaxation knows of: each of its memories counts at what it is `worth` to
+    /// that. None if some flow has no choice left.
+    fn tighter(&mut self, bound: u64, worth: &[(u64, u64); MAX_DSPS]) -> Option<u64> {
+        let Search { problem, groups, kept, frames, depth, .. } = self;
+        let fixed = frames.get(..*depth).unwrap_or_default().iter().filter_map(|frame| {
+            let (at, dsp) = frame.fixed?;
+            let number = groups.get(usize::from(frame.group))?.choice(kept, at)?.number;
+            let first = problem.groups.get(usize::from(frame.group))?.first as usize;
+            Some(Placed { choice: first + usize::from(number), dsp })
+        });
+        let least = |group, kind| least_blocks(problem, groups, kept, group, kind);
+        if !enough(problem, fixed.clone(), groups, least) {
+            self.crowded = true;
+            return None;
+        }
+        if !problem.deadlines.any() {
+            return Some(bound);
+        }
+        let Some(meeting) = Meeting::of(problem, fixed, Some(groups)) else {
+            self.late = true;
+            return None;
+        };
+        // In parts of a memory's bytes, so that all is whole; of each memory by itself.
+        let mut sums = [0_u128; MAX_DSPS];
+        for (group, of) in groups.iter().zip(problem.groups).filter(|(group, _)| group.left > 0) {
+            let place = group.dsp.filter(|_| !self.free).map_or(0, usize::from);
+            let (saves, bytes) = worth.get(place).copied().unwrap_or((0, 1));
+            let may = (group.floor..group.kept).filter_map(|at| {
+                let one = group.choice(kept, at)?;
+                let admitted = meeting.admits(group, of.first as usize + usize::from(one.number));
+                let Choice { cost, memory, .. } = one.choice;
+                let cost = u128::from(cost) * u128::from(bytes);
+                admitted.then_some(cost + u128::from(memory) * u128::from(saves))
+            });
+            let Some(least) = may.min() else {
+                self.late = true;
+                return None;
+            };
+            *sums.get_mut(place)? += least * u128::from(group.left);
+        }
+        let mut least = u128::from(self.fixed.cost);
+        for (place, (sum, (saves, bytes))) in sums.into_iter().zip(worth).enumerate() {
+            let there: u64 = match self.free {
+                true if place > 0 => 0,
+                true => self.dsps.iter().map(|dsp| u64::from(dsp.memory)).sum(),
+                false => self.dsps.get(place).map_or(0, |dsp| dsp.memory.into()),
+            };
+            let there = u128::from(there) * u128::from(*saves);
+            least += sum.saturating_sub(there).div_ceil(u128::from(*bytes));
+        }
+        Some(bound.max(u64::try_from(least).unwrap_or(u64::MAX)))
+    }
+
+    /// Whether there are blocks for flows as they are on trial, and they bear each other.
+    fn holds(&mut self) -> bool {
+        let groups = self.problem.groups.iter();
+        let flows = groups.flat_map(|group| core::iter::repeat_n(group, group.flows.into()));
+        let placed = flows.zip(&*self.trial).map(|(group, pick)| Placed {
+            choice: group.first as usize + usize::from(pick.choice),
+            dsp: pick.dsp,
+        });
+        let room = enough(self.problem, placed.clone(), &[], |_, _| 0);
+        let held = !self.problem.deadlines.any() || bear(self.problem, placed);
+        self.crowded |= !room;
+        self.late |= !held;
+        room && held
     }
 
     fn lacks_more(&self) -> bool {
@@ -229,7 +299,7 @@ impl<'p, 's, 'b> Search<'p, 's, 'b> {
         });
         let mut dsps = self.dsps;
         let dsps = dsps.get_mut(..self.problem.dsps.len()).unwrap_or_default();
-        pack(self.groups, self.kept, dsps, offsets, self.trial)
+        pack(self.groups, self.kept, dsps, offsets, self.trial) && self.holds()
     }
 
     /// Whether what was made whole keeps to the load.
@@ -267,10 +337,10 @@ impl<'p, 's, 'b> Search<'p, 's, 'b> {
                 continue;
             };
             frame.dsp += 1;
-            let (before, from) = self.dsps.split_at_mut(dsp);
-            let Some(here) = from.first_mut() else { continue };
-            // What one of two DSPs with the same left can do, so can the other.
-            if before.contains(here) || !take(here, &one) {
+            if group.dsp.is_some_and(|served| usize::from(served) != dsp) || self.has_twin(dsp) {
+                continue;
+            }
+            if !self.dsps.get_mut(dsp).is_some_and(|here| take(here, &one)) {
                 continue;
             }
             frame.fixed = Some((at, dsp as u8));
@@ -283,6 +353,22 @@ impl<'p, 's, 'b> Search<'p, 's, 'b> {
         }
         self.store(frame);
         false
+    }
+
+    /// Whether another DSP before this one can do all that it can: what one of two with the same
+    /// left can do, so can the other; where flows take more than that, if there are none at either.
+    fn has_twin(&self, dsp: usize) -> bool {
+        if self.problem.groups.iter().any(|group| group.dsp.is_some()) {
+            return false;
+        }
+        let fixed = self.frames.get(..self.depth - 1).unwrap_or_default();
+        let alone = !self.problem.deadlines.any() && self.problem.blocks.there.is_empty();
+        let used = |at: usize| {
+            let here = |frame: &Frame| frame.fixed.is_some_and(|(_, dsp)| usize::from(dsp) == at);
+            !alone && fixed.iter().any(here)
+        };
+        let same = |other: usize| self.dsps.get(other) == self.dsps.get(dsp);
+        (0..dsp).any(|other| same(other) && !used(other) && !used(dsp))
     }
 
     fn store(&mut self, frame: Frame) {

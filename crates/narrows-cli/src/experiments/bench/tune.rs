@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use narrows_tune::optimise::{Choice, Dsp, Group, Problem};
+use narrows_tune::optimise::{Blocks, Choice, Deadlines, Dsp, Group, Problem};
 use narrows_tune::rooms::SearchRooms;
 
 use crate::base::failure::{Failure, Kind};
@@ -54,7 +54,8 @@ impl Drawn {
         let (mut memory, mut work) = (0, 0);
         for _ in 0..size.flows / size.alike {
             let first = choices.len() as u32;
-            groups.push(Group { first, choices: size.choices, flows: size.alike });
+            let group = Group { first, choices: size.choices, flows: size.alike, dsp: None };
+            groups.push(group);
             let (most, bytes) = (random.u32(2_000..60_000), random.u32(200..20_000));
             let takes = random.u32(100..1_000_000 / u32::from(size.flows));
             for _ in 0..size.choices {
@@ -75,7 +76,8 @@ impl Drawn {
 
     fn problem(&self) -> Problem<'_> {
         let Drawn { groups, choices, dsps } = self;
-        Problem { groups, choices, dsps, load: u64::MAX }
+        let (blocks, deadlines) = (Blocks::default(), Deadlines::default());
+        Problem { groups, choices, dsps, load: u64::MAX, blocks, deadlines }
     }
 }
 

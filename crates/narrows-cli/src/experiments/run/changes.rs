@@ -110,7 +110,13 @@ impl<P: Place> Round<'_, '_, P> {
         let (strategy, dsp) = match strategy {
             Ok(found) => found,
             // A session that finds no room is not carried; others of the flow may be.
-            Err(_) if self.pilot.is_some() && flow.presence != Presence::Always => return Ok(()),
+            Err(why) if self.pilot.is_some() && flow.presence != Presence::Always => {
+                if let Some(Some(lane)) = self.lanes.get_mut(index) {
+                    lane.figures.refusals += 1;
+                    lane.figures.first_refusal.get_or_insert(why);
+                }
+                return Ok(());
+            }
             Err(why) => {
                 self.refuse(index, why);
                 return Ok(());

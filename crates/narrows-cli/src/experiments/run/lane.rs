@@ -37,6 +37,9 @@ pub(crate) struct Figures {
     pub received: u64,
     pub late: u64,
     pub wrong: u64,
+    /// How often the flow came and found no room, and why the first time.
+    pub refusals: u64,
+    pub first_refusal: Option<String>,
     /// Samples that came back, of those how many are not the codec's.
     pub samples: u64,
     pub differing: u64,

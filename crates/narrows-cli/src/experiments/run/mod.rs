@@ -32,6 +32,7 @@ use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::{DecisionRow, Report, RunReport, RunRow};
 use crate::base::signals::catch_signals;
+use crate::base::table::{counted, listed};
 use crate::experiments::run::flags::Run;
 use crate::formats::platform;
 use crate::formats::strategy::Policy;
@@ -342,6 +343,20 @@ pub(crate) fn longest(workload: &Workload) -> usize {
     all.max().unwrap_or(0)
 }
 
+/// What was not carried for want of room, in a sentence.
+fn turned_away(rows: &[RunRow]) -> Option<String> {
+    let refused: u64 = rows.iter().map(|row| row.refusals).sum();
+    let first = rows.iter().find(|row| row.refusals > 0)?;
+    let names = rows.iter().filter(|row| row.refusals > 0).map(|row| row.flow.as_str());
+    let why = first.first_refusal.as_deref().unwrap_or_default();
+    Some(format!(
+        "{} refused, of {}, the first because {why}: what they would have sent is in no figure, so \
+         loads and times are those of less traffic",
+        counted(refused as usize, "session was", "sessions were"),
+        listed(&summary::distinct(names)),
+    ))
+}
+
 /// What to know when reading the figures.
 fn notes(carried: &Carried, ended: &Result<(), Failure>) -> Vec<String> {
     let rows = &carried.rows;
@@ -359,6 +374,7 @@ fn notes(carried: &Carried, ended: &Result<(), Failure>) -> Vec<String> {
             "a stamp costs {own:.0} ns{beyond}; round trips and phases are less the stamps in them"
         ));
     }
+    notes.extend(turned_away(rows));
     let pool = |row: &&RunRow| {
         row.strategy.starts_with("single_copy") || row.strategy.starts_with("in_place")
     };

@@ -29,6 +29,7 @@ pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<M
             flow: flow.name.clone(),
             strategy: strategy.to_string(),
             cpu_percent: load,
+            deadline_us: flow.deadline.map(|time| time.as_secs_f64() * 1e6),
             switches,
             ..RunRow::default()
         };
@@ -52,6 +53,7 @@ pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<M
             overlaps: calls.iter().filter(|call| call.overlap).count() as u64,
             stamps_us: stamps / 1e3,
             rtt_us: micros(figures.rtt.summary(stamps)),
+            since_due_us: micros(figures.since_due.summary(0.0)),
             parts_us: figures
                 .parts
                 .medians()
@@ -65,6 +67,8 @@ pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<M
             received: figures.received,
             lost: figures.sent - figures.received.min(figures.sent),
             deadline_misses: figures.late,
+            refusals: figures.refusals,
+            first_refusal: figures.first_refusal,
             wrong: figures.wrong,
             audio: matches!(flow.work, Work::Decode(_)).then_some(Audio {
                 file: None,

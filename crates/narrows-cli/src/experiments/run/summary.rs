@@ -27,6 +27,9 @@ struct Standing<'a> {
     phases: Option<[f64; 5]>,
     /// Calls that came back late or not at all.
     missed: u64,
+    /// How often a flow came and was not carried, and calls that came back.
+    refusals: u64,
+    carried: u64,
 }
 
 /// The names, each once, in the order in which they come.
@@ -50,7 +53,7 @@ pub(super) fn summary(report: &RunReport, details: bool) -> String {
     if let Some(why) = why(&standings, near(exact, NEAR)) {
         text.push_str(&wrap("", &why));
     }
-    if let Some(gain) = gain(&standings, near(exact, NEAR)) {
+    if let Some(gain) = gain(rows, &standings, near(exact, NEAR)) {
         text.push_str(&wrap("", &gain));
     }
     if !details {
@@ -83,7 +86,12 @@ fn counts(rows: &[RunRow]) -> String {
     let late = sum(|row| row.deadline_misses);
     let (sent, received) = (sum(|row| row.sent), sum(|row| row.received));
     let lost = sum(|row| row.lost);
-    format!("{sent} sent, {received} received, {lost} lost, {late} late{wrong}{heard}\n")
+    let refused = match sum(|row| row.refusals) {
+        0 => String::new(),
+        some => format!(", {} refused", counted(some as usize, "session", "sessions")),
+    };
+    let all = format!("{sent} sent, {received} received, {lost} lost, {late} late{refused}");
+    wrap("", &format!("{all}{wrong}{heard}"))
 }
 
 /// The flows of which anything came back.
@@ -119,6 +127,12 @@ fn standings(rows: &[RunRow]) -> Vec<Standing<'_>> {
             load: came.first()?.cpu_percent.caller,
             phases: stamped.then(|| phases.map(mean)),
             missed: came.iter().map(|row| row.lost + row.deadline_misses).sum(),
+            refusals: rows
+                .iter()
+                .filter(|row| row.strategy == strategy)
+                .map(|row| row.refusals)
+                .sum(),
+            carried: came.iter().map(|row| row.received).sum(),
         })
     };
     strategies.filter_map(standing).collect()
@@ -163,9 +177,12 @@ fn line(
         ([next, ..], 1) => format!("{} is {alike}", next.strategy),
         (_, more) => format!("{more} others are {alike}"),
     };
-    let missed = match first.missed {
-        0 => String::new(),
-        some => format!(" ({some} late or lost)"),
+    let missed = (first.missed > 0).then(|| format!("{} late or lost", first.missed));
+    let refused = (first.refusals > 0)
+        .then(|| format!("{} refused", counted(first.refusals as usize, "session", "sessions")));
+    let missed = match missed.into_iter().chain(refused).collect::<Vec<_>>() {
+        none if none.is_empty() => String::new(),
+        some => format!(" ({})", some.join(", ")),
     };
     let best = format!("{}{missed}, {} {unit}; {rest}", first.strategy, number(figure(first)));
     wrap(&format!("  {what:<10}  "), &best)
@@ -197,11 +214,29 @@ fn why(standings: &[Standing<'_>], near: f64) -> Option<String> {
 
 /// What adapting gained over the best strategy that stayed: the one that was late or lost least,
 /// then the one that took least of the core.
-fn gain(standings: &[Standing<'_>], near: f64) -> Option<String> {
-    let auto = standings.iter().find(|one| one.strategy == "auto")?;
+fn gain(rows: &[RunRow], standings: &[Standing<'_>], near: f64) -> Option<String> {
+    let adapting = || rows.iter().filter(|row| row.strategy == "auto");
+    let load = adapting().next()?.cpu_percent.caller;
     let mut fixed = ordered(standings, |one| one.load);
     fixed.retain(|one| one.strategy != "auto");
-    let best = fixed.into_iter().min_by_key(|one| one.missed)?;
+    let best = fixed.into_iter().min_by_key(|one| (one.refusals, one.missed))?;
+    let refusals: u64 = adapting().map(|row| row.refusals).sum();
+    if refusals != best.refusals {
+        let sessions = |count| counted(count as usize, "session", "sessions");
+        let calls = |count| counted(count as usize, "call", "calls");
+        return Some(format!(
+            "Adapting is not compared, as it carried other traffic: auto refused {} and carried {} \
+             at {} % of the calling core; {}, the best that stays, refused {} and carried {} at {} %.",
+            sessions(refusals),
+            calls(adapting().map(|row| row.received).sum()),
+            number(load),
+            best.strategy,
+            sessions(best.refusals),
+            calls(best.carried),
+            number(best.load),
+        ));
+    }
+    let auto = standings.iter().find(|one| one.strategy == "auto")?;
     let (less, more) = (auto.load * (1.0 + near) < best.load, best.load * (1.0 + near) < auto.load);
     let won = auto.missed < best.missed || less;
     let lost = auto.missed > best.missed || more;

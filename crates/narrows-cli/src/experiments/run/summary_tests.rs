@@ -100,3 +100,27 @@ fn what_adapting_gained_is_one_sentence() {
     let alone = said(vec![row("a", "auto", 9.0, 4.0)], None);
     assert!(!alone.contains("Adapting"), "{alone}");
 }
+
+#[test]
+fn loads_of_less_traffic_are_not_compared_with_those_of_all() {
+    let auto = RunRow {
+        refusals: 2,
+        first_refusal: Some("40 bytes of internal memory are missing".into()),
+        ..row("b", "auto", 9.0, 4.0)
+    };
+    let none = RunRow { sent: 0, received: 0, ..auto.clone() };
+    for (last, carried) in [(auto, 200), (none, 100)] {
+        let rows = vec![
+            row("a", "auto", 9.0, 4.0),
+            last,
+            row("a", "static", 9.0, 8.0),
+            row("b", "static", 9.0, 8.0),
+        ];
+        let text = said(rows, Some("chip")).replace('\n', " ");
+        assert!(text.contains("0 late, 2 sessions refused"), "{text}");
+        assert!(!text.contains("Adapting paid"), "{text}");
+        let of = format!("auto refused 2 sessions and carried {carried} calls at 4.00 %");
+        assert!(text.contains(&of), "{text}");
+        assert!(text.contains("refused 0 sessions and carried 200 calls at 8.00 %"), "{text}");
+    }
+}

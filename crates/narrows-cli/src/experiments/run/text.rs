@@ -25,6 +25,7 @@ pub fn text(name: &str, duration: Duration, run: &RunReport, details: bool) -> S
     for flow in &flows {
         text.push_str(&format!("\n{flow}: medians and p99 in µs\n"));
         text.push_str(&medians(&of(flow)));
+        text.push_str(&against_deadline(&of(flow)));
     }
     text.push_str(
         "\nA copy in, B message and bell, C other core, D response noticed, E copy out\n",
@@ -118,6 +119,21 @@ fn pace(rows: &[&RunRow]) -> String {
     table.render()
 }
 
+/// How long responses took from when their requests were due, beside the deadline; nothing of a flow
+/// without one.
+fn against_deadline(rows: &[&RunRow]) -> String {
+    let Some(deadline) = rows.iter().find_map(|row| row.deadline_us) else { return String::new() };
+    let mut table = right(&["since due", "median", "p99", "max", "late"]);
+    for row in rows {
+        let Summary { median, p99, max, .. } = row.since_due_us;
+        let mut cells = vec![row.strategy.clone()];
+        cells.extend([median, p99, max].map(|value| figure(row, value)));
+        cells.push(row.deadline_misses.to_string());
+        table.row(cells);
+    }
+    format!("{}deadline, since due: {} µs\n", table.render(), number(deadline))
+}
+
 /// The two processes carry all flows, so there is one line for each strategy.
 fn loads(rows: &[RunRow]) -> String {
     let mut table = right(&["strategy", "caller", "callee"]);
@@ -157,6 +173,11 @@ fn refusals(rows: &[RunRow]) -> String {
     for row in rows {
         if let Some(why) = &row.refused {
             text.push_str(&table::wrap("- ", &format!("{} {}: {why}", row.flow, row.strategy)));
+        }
+        if let Some(why) = &row.first_refusal {
+            let times = counted(row.refusals as usize, "time", "times");
+            let said = format!("{} {}: refused {times}; first as {why}", row.flow, row.strategy);
+            text.push_str(&table::wrap("- ", &said));
         }
     }
     text

@@ -1,7 +1,7 @@
 //! What is planned, what for, and what comes of it.
 
 use narrows::memory::Class;
-use narrows::strategy::{Notification, Placement, Strategy};
+use narrows::strategy::{Notification, Strategy};
 use narrows_tune::model::{Costs, Estimate, Flow, WHOLE};
 use narrows_tune::optimise::{Found, Unsolved};
 
@@ -45,11 +45,6 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// Whether its payload lies in external memory.
-    pub fn is_outside(&self) -> bool {
-        self.strategy.placement == Placement::External
-    }
-
     /// Whether both cores look all the time.
     pub fn spins(&self) -> bool {
         self.strategy.notification == Notification::Spin
@@ -116,7 +111,7 @@ pub(crate) enum NoPlan {
     /// All together take too much.
     Together(Unsolved),
     /// There is memory, but its blocks are too few or too short for all.
-    Blocks(Placement),
+    Blocks,
 }
 
 /// What is to be least.
@@ -135,6 +130,4 @@ pub(crate) struct Limits {
     pub alike: bool,
     /// A flow whose deadline does not count.
     pub free: Option<usize>,
-    /// The most buffers that a flow may have in external memory; none if any number.
-    pub buffers: Option<u32>,
 }

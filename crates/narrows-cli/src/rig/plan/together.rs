@@ -1,35 +1,14 @@
-//! What the flows of a plan make of each other: delays, ways of waiting, and the queue before the
-//! cores.
+//! The queue before the cores that the flows of a plan make together.
 
 use super::terms::{Given, Plan};
 use crate::base::statistics::percentile;
 use crate::rig::plan::Planner;
 use narrows::notify;
-use narrows_tune::model::{Estimate, Phases, Stream, WHOLE, beside, latencies, stream};
+use narrows_tune::model::{Phases, Stream, WHOLE, latencies, stream};
 
 /// Latencies of which percentiles are taken, and their seed.
 const SAMPLES: usize = 2000;
 const SEED: u64 = 1;
-
-/// What other flows delay one by, in picoseconds: at most, and again and again, when no caches are
-/// cold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
-pub(super) struct Delay {
-    pub most: u64,
-    pub lasting: u64,
-    /// And on average, in parts per million of the time that passes.
-    pub rate: u64,
-}
-
-impl Delay {
-    pub fn and(self, more: Delay) -> Delay {
-        Delay {
-            most: self.most.saturating_add(more.most),
-            lasting: self.lasting.saturating_add(more.lasting),
-            rate: self.rate.saturating_add(more.rate),
-        }
-    }
-}
 
 /// What came of the queue for a flow.
 pub(crate) struct Queued {
@@ -47,53 +26,6 @@ impl Queued {
 }
 
 impl Planner<'_> {
-    /// What flows take by a plan in which cores wait as the quickest of their flows wants it; and
-    /// by how much longer each takes than it would alone.
-    pub(super) fn join(&self, plan: &mut Plan) -> Vec<Delay> {
-        let given = &plan.given;
-        let soonest = |dsp| {
-            let here = given.iter().filter(|one| dsp == one.dsp);
-            notify::quickest(here.map(|one| one.way.strategy.notification))
-        };
-        let soonest: Vec<_> = given.iter().map(|one| soonest(one.dsp)).collect();
-        let each = plan.given.iter_mut().zip(self.subjects).zip(soonest);
-        let longer = each.map(|((Given { way, .. }, subject), soonest)| {
-            let soonest = soonest.unwrap_or(way.strategy.notification);
-            let made = beside(&self.machine.costs, &subject.flow, &way.strategy, soonest);
-            let Estimate { load, latency: alone, .. } = way.estimate;
-            // Loads stay those that were chosen by, which add up.
-            way.estimate = made.map_or(way.estimate, |made| Estimate { load, ..made });
-            let more = way.estimate.latency.bound.saturating_sub(alone.bound);
-            Delay { most: more, lasting: more, rate: 0 }
-        });
-        longer.collect()
-    }
-
-    /// What the other flows of a plan delay each by: all that may be before it at either core.
-    pub(super) fn delays(&self, plan: &Plan) -> Vec<Delay> {
-        let of = |number: usize, dsp: u8| {
-            let one = &plan.given[number];
-            let Estimate { blocks, serves, once, at_once, period, .. } = one.way.estimate;
-            let (there, cold) =
-                if one.dsp == dsp { (serves, once[0] + once[1]) } else { (0, once[0]) };
-            // Without a period its next call is there as soon as there is room: before the request,
-            // and before the response.
-            let turns = if one.way.paced { 1 } else { 2 };
-            let lasting = blocks.saturating_mul(turns).saturating_add(there);
-            // It is cold once, whatever there is of it.
-            let each = lasting.saturating_sub(cold);
-            let lasting = each.saturating_mul(at_once);
-            let rate = u128::from(each) * u128::from(WHOLE) / u128::from(period.max(1));
-            let rate = u64::try_from(rate).unwrap_or(u64::MAX);
-            Delay { most: lasting.saturating_add(cold), lasting, rate }
-        };
-        let all = |own: usize| {
-            let others = (0..plan.given.len()).filter(|other| *other != own);
-            others.fold(Delay::default(), |all, other| all.and(of(other, plan.given[own].dsp)))
-        };
-        (0..plan.given.len()).map(all).collect()
-    }
-
     /// A flow's latencies by queueing before the cores, and what all flows take of the calling one
     /// then.
     pub fn queued(&self, plan: &Plan, flow: usize, phases: Phases) -> Option<Queued> {

@@ -4,7 +4,7 @@ mod missed;
 
 use super::*;
 use crate::model::{Access, Parameters, Side, WHOLE};
-use crate::optimise::{GroupState, HullStep, KeptChoice, SearchFrame, Unsolved};
+use crate::optimise::{GroupState, HullStep, KeptChoice, SearchFrame, Timing, Unsolved};
 
 const FLOWS: usize = 10;
 const CHOICES: usize = 80;
@@ -17,6 +17,7 @@ struct Rooms<'s> {
     groups: Vec<Group>,
     members: Vec<u16>,
     choices: Vec<Choice>,
+    timings: Vec<Timing>,
     numbers: Vec<u16>,
     picks: Vec<Pick>,
     state: Vec<GroupState>,
@@ -34,6 +35,7 @@ impl<'s> Rooms<'s> {
             groups: vec![Group::default(); FLOWS],
             members: vec![0; FLOWS],
             choices: vec![Choice::default(); CHOICES],
+            timings: vec![Timing::default(); CHOICES],
             numbers: vec![0; CHOICES],
             picks: vec![Pick::default(); FLOWS],
             state: vec![GroupState::default(); FLOWS],
@@ -51,6 +53,7 @@ impl<'s> Rooms<'s> {
             groups: &mut self.groups,
             members: &mut self.members,
             choices: &mut self.choices,
+            timings: &mut self.timings,
             numbers: &mut self.numbers,
             picks: &mut self.picks,
             search: Storage {

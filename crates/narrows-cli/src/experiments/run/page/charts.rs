@@ -240,6 +240,7 @@ pub(super) fn everything(rows: &[RunRow]) -> Chart {
         "lost",
         "late",
         "wrong",
+        "refusals",
         "not possible",
     ]);
     for row in rows {
@@ -254,7 +255,8 @@ pub(super) fn everything(rows: &[RunRow]) -> Chart {
             row.bytes_per_second,
         ]);
         let figures = figures.map(|one| Cell::from((row.received > 0).then_some(one)));
-        let counts = [row.sent, row.lost, row.deadline_misses, row.wrong].map(Cell::from);
+        let counts = [row.sent, row.lost, row.deadline_misses, row.wrong, row.refusals];
+        let counts = counts.map(Cell::from);
         let names = [Cell::from(&row.strategy), Cell::from(&row.flow)];
         let refused = Cell::from(row.refused.as_ref());
         data.row(

@@ -327,14 +327,15 @@ fn kept(page: &mut Page, workload: &Workload, rows: &[RunRow]) {
     let near = workload.flows.iter().filter_map(|flow| {
         let deadline = flow.deadline?;
         let own = rows.iter().filter(|row| row.flow == flow.name && row.received > 0);
-        let worst = own.max_by(|one, other| one.rtt_us.max.total_cmp(&other.rtt_us.max))?;
-        Some((worst, deadline, worst.rtt_us.max / 1e6 / deadline.as_secs_f64()))
+        let latest = |row: &RunRow| row.since_due_us.max;
+        let worst = own.max_by(|one, other| latest(one).total_cmp(&latest(other)))?;
+        Some((worst, deadline, latest(worst) / 1e6 / deadline.as_secs_f64()))
     });
     if let Some((worst, deadline, _)) = near.max_by(|one, other| one.2.total_cmp(&other.2)) {
         said += &format!(
             " Nearest to its deadline came {}: {} of {} ({}).",
             worst.flow,
-            micros(worst.rtt_us.max),
+            micros(worst.since_due_us.max),
             humantime::format_duration(deadline),
             worst.strategy
         );

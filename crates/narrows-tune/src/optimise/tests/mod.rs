@@ -1,5 +1,7 @@
 //! The search against trying everything, on problems that are small enough for it.
 
+mod deadlines;
+
 use super::*;
 use fastrand::Rng;
 
@@ -63,14 +65,17 @@ fn cost(problem: &Problem<'_>, picks: &[Pick]) -> Option<u64> {
 
 /// The least cost, by trying every choice of every flow on every DSP.
 fn by_trying(problem: &Problem<'_>) -> Option<u64> {
-    let of: Vec<&Group> = problem
-        .groups
-        .iter()
-        .flat_map(|group| std::iter::repeat_n(group, group.flows.into()))
-        .collect();
-    let ways: Vec<u64> =
-        of.iter().map(|group| u64::from(group.choices) * problem.dsps.len() as u64).collect();
     let mut best = None;
+    tried(problem, |picks| best = cost(problem, picks).into_iter().chain(best).min());
+    best
+}
+
+/// Every choice of every flow on every DSP.
+fn tried(problem: &Problem<'_>, mut each: impl FnMut(&[Pick])) {
+    let of = problem.groups.iter();
+    let of = of.flat_map(|group| std::iter::repeat_n(group, group.flows.into()));
+    let ways: Vec<u64> =
+        of.map(|group| u64::from(group.choices) * problem.dsps.len() as u64).collect();
     for mut number in 0..ways.iter().product() {
         let picks: Vec<Pick> = ways
             .iter()
@@ -81,9 +86,8 @@ fn by_trying(problem: &Problem<'_>) -> Option<u64> {
                 Pick { choice: (way / dsps) as u16, dsp: (way % dsps) as u8 }
             })
             .collect();
-        best = cost(problem, &picks).into_iter().chain(best).min();
+        each(&picks);
     }
-    best
 }
 
 /// A problem of a few flows.
@@ -105,7 +109,7 @@ impl Drawn {
             if ways > 20_000.0 {
                 break;
             }
-            groups.push(Group { first: choices.len() as u32, choices: count, flows });
+            groups.push(Group { first: choices.len() as u32, choices: count, flows, dsp: None });
             // Few different figures, so that some are equal.
             choices.extend((0..count).map(|_| Choice {
                 cost: random.u32(0..12) * random.u32(1..4),
@@ -122,7 +126,14 @@ impl Drawn {
     }
 
     fn problem(&self) -> Problem<'_> {
-        Problem { groups: &self.groups, choices: &self.choices, dsps: &self.dsps, load: self.load }
+        Problem {
+            groups: &self.groups,
+            choices: &self.choices,
+            dsps: &self.dsps,
+            load: self.load,
+            deadlines: Deadlines::default(),
+            blocks: Blocks::default(),
+        }
     }
 }
 
@@ -183,8 +194,13 @@ fn what_is_missing_is_said() {
     let choice = |memory, work, load| Choice { cost: 1, memory, work, load };
     let dsp = Dsp { memory: 1000, work: 1_000_000 };
     let solve = |choices: &[Choice], flows, dsps: &[Dsp], load| {
-        let groups = [Group { first: 0, choices: choices.len() as u16, flows }];
-        solve(&Problem { groups: &groups, choices, dsps, load }, 1000).map(|_| ())
+        let groups = [Group { first: 0, choices: choices.len() as u16, flows, dsp: None }];
+        let deadlines = Deadlines::default();
+        solve(
+            &Problem { groups: &groups, choices, dsps, load, deadlines, blocks: Blocks::default() },
+            1000,
+        )
+        .map(|_| ())
     };
     let none = u64::MAX;
     assert_eq!(solve(&[choice(600, 0, 0)], 2, &[dsp], none), Err(Unsolved::Memory(200)));
@@ -203,9 +219,17 @@ fn what_is_missing_is_said() {
 #[test]
 fn storage_that_is_too_short_is_refused() {
     let choices = [Choice::default(); 3];
-    let groups = [Group { first: 0, choices: 3, flows: 2 }];
-    let dsps = [Dsp { memory: 1, work: 1 }];
-    let problem = Problem { groups: &groups, choices: &choices, dsps: &dsps, load: u64::MAX };
+    let groups = [Group { first: 0, choices: 3, flows: 2, dsp: None }];
+    let (dsps, deadlines) = ([Dsp { memory: 1, work: 1 }], Deadlines::default());
+    let (load, choices) = (u64::MAX, choices.as_slice());
+    let problem = Problem {
+        groups: &groups,
+        choices,
+        dsps: &dsps,
+        load,
+        deadlines,
+        blocks: Blocks::default(),
+    };
     let needs = Needs::of(&problem);
     assert_eq!(needs, Needs { groups: 1, choices: 3, flows: 2 });
     let tries =
@@ -226,9 +250,16 @@ fn the_largest_figures_do_not_overflow() {
     let most = Choice { cost: u32::MAX, memory: u32::MAX, work: u32::MAX, load: u32::MAX };
     let choices =
         [most, Choice { cost: 0, ..most }, Choice { memory: 0, ..most }, Choice::default()];
-    let groups =
-        [Group { first: 0, choices: 4, flows: 200 }, Group { first: 0, choices: 4, flows: 1 }];
+    let groups = [200, 1].map(|flows| Group { first: 0, choices: 4, flows, dsp: None });
     let dsps = [Dsp { memory: u32::MAX, work: u32::MAX }; MAX_DSPS];
-    let problem = Problem { groups: &groups, choices: &choices, dsps: &dsps, load: u64::MAX };
+    let (choices, load, deadlines) = (choices.as_slice(), u64::MAX, Deadlines::default());
+    let problem = Problem {
+        groups: &groups,
+        choices,
+        dsps: &dsps,
+        load,
+        deadlines,
+        blocks: Blocks::default(),
+    };
     assert_eq!(solve(&problem, 100).map(|(found, _)| found.cost), Ok(0));
 }
