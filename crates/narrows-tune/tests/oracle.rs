@@ -2,9 +2,9 @@
 //! with them.
 //!
 //! To build HiGHS takes minutes, so what it found of the first thousand is in `oracle.txt` and
-//! `oracle_deadlines.txt`, a problem a line. `ci/oracle` has it solve them anew, and as many more as
-//! `NARROWS_ORACLE` says; what is on file must be what it finds. Each problem has a number, which is
-//! in the message of what fails and draws the same one again.
+//! `oracle_deadlines.txt`, a problem a line. `ci/oracle` has it solve them anew, and as many more
+//! as `NARROWS_ORACLE` says; what is on file must be what it finds. Each problem has a number,
+//! which is in the message of what fails and draws the same one again.
 
 use std::ops::RangeInclusive;
 
@@ -29,7 +29,7 @@ struct Drawn {
     choices: Vec<Choice>,
     dsps: Vec<Dsp>,
     load: u64,
-    /// In how many ways DSPs may wait, the quickest first: a DSP waits as the quickest of its flows.
+    /// In how many ways DSPs may wait, the quickest first: one waits as the quickest of its flows.
     ways: u16,
     joined: Vec<u16>,
     own: Vec<u16>,

@@ -120,8 +120,8 @@ impl<'s> FlowState<'s> {
         deadline.saturating_sub(picos(pause)).saturating_sub(looks)
     }
 
-    /// From one look of the other core to the next by one of its strategies, in picoseconds; 0 if it
-    /// is told.
+    /// From one look of the other core to the next by one of its strategies, in picoseconds; 0 if
+    /// it is told.
     fn looks_by(&self, number: u16) -> u64 {
         match self.strategies.get(usize::from(number)) {
             Some(Strategy { notification: Notification::Poll { every: time }, .. })

@@ -195,8 +195,8 @@ pub struct Deadlines<'a> {
     /// Of a way and a way (`one * ways + other`), that in which a DSP waits that has a flow of
     /// each. It is the same whichever comes first, and of a way and itself that way.
     pub joined: &'a [u16],
-    /// Of each choice, the way in which its DSP waits without other flows; empty if there is but one
-    /// way.
+    /// Of each choice, the way in which its DSP waits without other flows; empty if there is but
+    /// one way.
     pub own: &'a [u16],
     /// Of each choice and each way in which its DSP may wait (`choice * ways + way`), what it means
     /// then.

@@ -119,8 +119,8 @@ fn pace(rows: &[&RunRow]) -> String {
     table.render()
 }
 
-/// How long responses took from when their requests were due, beside the deadline; nothing of a flow
-/// without one.
+/// How long responses took from when their requests were due, beside the deadline; nothing of a
+/// flow without one.
 fn against_deadline(rows: &[&RunRow]) -> String {
     let Some(deadline) = rows.iter().find_map(|row| row.deadline_us) else { return String::new() };
     let mut table = right(&["since due", "median", "p99", "max", "late"]);

@@ -10,7 +10,9 @@ mod together;
 use blocks::Kinds;
 use narrows::strategy::{Placement, Transfer};
 use narrows_tune::model::{Estimate, WHOLE, estimate};
-use narrows_tune::optimise::{Blocks, Choice, Deadlines, Dsp, Group, Problem, Timing, Unsolved};
+use narrows_tune::optimise::{
+    Blocks, Choice, Deadlines, Delay, Dsp, Group, Problem, Timing, Unsolved,
+};
 use narrows_tune::rooms::SearchRooms;
 use timing::Waits;
 
@@ -98,7 +100,9 @@ impl<'a> Planner<'a> {
                 let (load, work) = if way.paced { (load, work) } else { (0, 0) };
                 // A core that looks all the time has nothing left for a budget.
                 let greedy = way.spins() && self.machine.load < u64::from(WHOLE);
-                if greedy {
+                // By itself too late; said of the flow, not of all together.
+                let bears = |one: Timing| one.slack.bears(Delay::default());
+                if greedy || !self.timings(flow, number, times, limits).any(bears) {
                     continue;
                 }
                 let cost = match self.least {

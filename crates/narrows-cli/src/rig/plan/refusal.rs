@@ -32,11 +32,9 @@ pub(crate) fn refused(subjects: &[Subject], why: &NoPlan) -> Failure {
             *least as f64 / MS,
             *most as f64 / MS
         ),
-        NoPlan::Blocks => {
-            "the platform has enough memory, but its blocks are too few or too short for \
-                           all flows; give its [link] other classes"
-                .to_owned()
-        }
+        NoPlan::Blocks => "the platform has enough memory, but its blocks are too few or too \
+             short for all flows; give its [link] other classes"
+            .to_owned(),
         NoPlan::Together(why) => {
             let names: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
             format!(

@@ -63,8 +63,8 @@ impl Waits {
     }
 }
 
-/// What a way takes where the core waits so. What budgets count stays what was chosen by, which adds
-/// up.
+/// What a way takes where the core waits so. What budgets count stays what was chosen by, which
+/// adds up.
 fn timed(costs: &Costs, flow: &Flow, way: &Way, soonest: Notification) -> Estimate {
     let Estimate { load, work, memory, buffers, .. } = way.estimate;
     let made = beside(costs, flow, &way.strategy, soonest);

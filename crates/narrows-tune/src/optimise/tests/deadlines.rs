@@ -177,8 +177,8 @@ fn a_search_that_deadlines_cut_off_says_what_it_cannot_rule_out() {
     assert!(cut > 10, "{cut}");
 }
 
-/// More memory, more blocks, more time of any core, a longer deadline: nothing that more is had of makes
-/// anything dearer, or impossible.
+/// More memory, more blocks, more time of any core, a longer deadline: nothing that more is had of
+/// makes anything dearer, or impossible.
 #[test]
 fn more_of_anything_never_costs_more() {
     let mut random = Rng::with_seed(5);
