@@ -113,7 +113,10 @@ impl Machine {
     }
 
     /// What is in a port has changed: its workers look again, and flags interrupt.
-    fn changed(&self, state: &mut State, wired: &mut Wired) {
+    fn changed(&self, state: &mut State, port: usize, wired: &mut Wired) {
+        if self.traced.get() {
+            self.trace_words(state, port, &wired.port);
+        }
         for worker in &wired.workers {
             if state.processes[*worker].progress == Progress::Asleep {
                 state.wake(*worker, Time::ZERO);
@@ -136,6 +139,17 @@ impl Machine {
     }
 }
 
+impl Machine {
+    fn trace_words(&self, state: &mut State, number: usize, port: &Port) {
+        let Some(facts) = self.chip.ports.ports.get(number) else { return };
+        let between = facts.between.map(|core| self.chip.cores[core].name.as_str());
+        for end in 0..2 {
+            let name = || format!("{} from {} to {}", facts.name, between[1 - end], between[end]);
+            state.trace_words((number, end), name, port.under_way(end));
+        }
+    }
+}
+
 impl Cpu {
     /// Does something with a port.
     fn with_port<T: Default>(&self, port: usize, what: impl FnOnce(&mut Wired) -> (T, bool)) -> T {
@@ -146,7 +160,7 @@ impl Cpu {
             let (found, changed) = what(wired);
             result = found;
             if changed {
-                self.machine().changed(state, wired);
+                self.machine().changed(state, port, wired);
             }
             false
         });
@@ -361,7 +375,7 @@ fn move_word(cpu: &Cpu, port: usize, (end, side): (usize, Side), (job, word): (&
                 }
             }
         }
-        cpu.machine().changed(state, wired);
+        cpu.machine().changed(state, port, wired);
         false
     });
 }

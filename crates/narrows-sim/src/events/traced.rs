@@ -193,6 +193,19 @@ impl State {
         }
     }
 
+    /// So many words are under way to an end of a port.
+    pub(crate) fn trace_words(
+        &mut self,
+        end: (usize, usize),
+        name: impl FnOnce() -> String,
+        words: usize,
+    ) {
+        let now = self.now;
+        if let Some(trace) = &mut self.trace {
+            trace.has_words(end, name, words, now);
+        }
+    }
+
     /// A process has a bus.
     #[cold]
     pub(super) fn trace_bus(&mut self, process: usize, bus: usize, from: Time, to: Time) {

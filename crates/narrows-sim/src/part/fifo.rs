@@ -32,7 +32,6 @@ impl Fifo {
         Fifo { words: VecDeque::with_capacity(depth), depth, almost: depth, overruns: 0 }
     }
 
-    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.words.len()
     }

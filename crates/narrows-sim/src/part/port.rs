@@ -44,6 +44,11 @@ impl Port {
         &self.into[end]
     }
 
+    /// Words that were written for an end and that it has not read.
+    pub fn under_way(&self, end: usize) -> usize {
+        self.into[end].len() + self.out.as_ref().map_or(0, |out| out[1 - end].len())
+    }
+
     /// Sets the almost-full level of what comes to an end.
     pub fn set_almost(&mut self, end: usize, level: usize) {
         self.into[end].set_almost(level);

@@ -7,6 +7,7 @@ mod buses;
 mod calls;
 mod file;
 mod messages;
+mod ports;
 mod states;
 mod tracer;
 

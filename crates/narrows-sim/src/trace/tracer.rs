@@ -4,6 +4,7 @@ use super::buses::Buses;
 use super::calls::{Calls, Phases};
 use super::file::Trace;
 use super::messages::Messages;
+use super::ports::Ports;
 use super::states::States;
 use crate::time::Time;
 use narrows_trace::{Category, Row, Value};
@@ -29,6 +30,7 @@ pub(crate) struct Tracer {
     cores: Vec<Core>,
     pub(super) processes: Vec<Process>,
     pub(super) buses: Buses,
+    pub(super) ports: Ports,
     pub(super) messages: Messages,
     pub(super) phases: Phases,
     /// How many cores there are; what is behind them are engines and parts.
@@ -71,6 +73,7 @@ impl Tracer {
             cores: Vec::new(),
             processes: Vec::new(),
             buses: Buses::new(buses),
+            ports: Ports::default(),
             messages: Messages::default(),
             phases: Phases::default(),
             true_cores,

@@ -3,6 +3,7 @@
 //! `NARROWS_CASES` says how many there are.
 
 use crate::common::dice::Dice;
+use crate::common::written::Written;
 use narrows::driver::{Frames as _, NoFrame, NotSent};
 use narrows::platform::{Memory as _, OwnMemory as _};
 use narrows_sim::carrier::{End, MOST_HEADER, lay};
@@ -10,6 +11,7 @@ use narrows_sim::chip::{Chip, DmaMode};
 use narrows_sim::cpu::{Cpu, Hands, Stretch};
 use narrows_sim::engine::{Bells, Faults, Settings, Simulation};
 use narrows_sim::time::Time;
+use narrows_sim::trace::Trace;
 use std::cell::Cell;
 
 /// Cases where nothing is said.
@@ -96,7 +98,8 @@ fn side(
     cpu.compute(Time::nanos(1_000_000));
 }
 
-fn case(number: u64) {
+/// Plays a case, and traces it if there is something to write to.
+fn case(number: u64, trace: Option<&Trace>) {
     let dice = Dice::new(number);
     let mode = dice.pick(&DmaMode::ALL);
     let comm = mode == DmaMode::ReadWrite && dice.one_in(2);
@@ -113,6 +116,9 @@ fn case(number: u64) {
     let settings = Settings { until: LONG, seed: number, faults, ..Settings::default() };
     let (hands, done) = ([Hands::default(), Hands::default()], Cell::new(0));
     let mut simulation = Simulation::new(&chip, settings);
+    if let Some(trace) = trace {
+        simulation.trace(trace);
+    }
     let told = || Box::new(|_: &_| {});
     let ends = lay(&mut simulation, 0, mode, [&hands[0], &hands[1]], [told(), told()]);
     let [one, other] = ends.expect("a port");
@@ -137,6 +143,31 @@ fn case(number: u64) {
 fn every_frame_comes_once_whole_and_in_order() {
     let cases = std::env::var("NARROWS_CASES").ok().and_then(|cases| cases.parse().ok());
     for number in 0..cases.unwrap_or(CASES) {
-        case(number);
+        case(number, None);
+    }
+}
+
+#[test]
+fn a_trace_counts_the_words_under_way_in_each_direction() {
+    for number in 0..10 {
+        let written = Written::default();
+        let trace = Trace::new(written.clone(), Trace::LIMIT);
+        case(number, Some(&trace));
+        trace.finish().unwrap();
+        let read = narrows_trace::read(&written.bytes()[..]).unwrap();
+        let rows = (0..).zip(&read.tracks).filter(|(_, track)| track.unit == "words");
+        let rows: Vec<u32> = rows.map(|(row, _)| row).collect();
+        assert_eq!(rows.len(), 2, "case {number}: {:?}", read.tracks);
+        for row in rows {
+            let values: Vec<i64> =
+                read.counted.iter().filter(|one| one.track == row).map(|one| one.value).collect();
+            // Words are written and read one by one.
+            let steps = values.iter().scan(0, |before, value| {
+                let step = value - std::mem::replace(before, *value);
+                Some(step.abs())
+            });
+            assert!(values.len() > 1 && steps.max() == Some(1), "case {number}: {values:?}");
+            assert_eq!(values.iter().min(), Some(&0), "case {number}: {values:?}");
+        }
     }
 }
