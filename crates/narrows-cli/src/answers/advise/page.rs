@@ -2,7 +2,7 @@
 
 use super::row::AdviceRow;
 use super::said::Said;
-use super::words::{Group, Verdict, time};
+use super::words::{Group, Verdict, capital};
 use crate::base::machine::Machine;
 use crate::base::page::Page;
 use crate::base::page::chart::{Cell, Chart, Data, Kind};
@@ -25,11 +25,7 @@ pub(super) fn page(
         format!("All flows together take {}. To try it: {command}.", said.taken(best))
     });
     for (group, verdict) in &verdicts {
-        let late = format!(
-            "99 of 100 responses are there within {}. {}",
-            time(group.p99(verdict.best)),
-            verdict.reason
-        );
+        let late = format!("{}. {}", capital(&group.soon(verdict.best)), verdict.reason);
         let next = said.next(group, verdict).map_or(String::new(), |next| format!(" {next}"));
         page.find(group.name.as_str(), late + &next);
     }

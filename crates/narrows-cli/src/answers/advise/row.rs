@@ -14,8 +14,9 @@ pub(super) struct AdviceRow {
     pub reason: String,
     /// What all flows take of the calling core, each by its strategy, as measured.
     pub load_percent: f64,
-    /// What 99 of 100 responses of the flow take at most since their request was due, as measured.
-    pub p99_us: f64,
+    /// What 99 of 100 responses of the flow take at most since their request was due, as measured;
+    /// none if no response came.
+    pub p99_us: Option<f64>,
     pub deadline_us: Option<f64>,
     /// Internal memory of the flow.
     pub memory_bytes: u32,
@@ -31,7 +32,7 @@ pub(super) struct AdviceRow {
 pub(super) struct RunnerUp {
     pub strategy: String,
     pub load_percent: f64,
-    pub p99_us: f64,
+    pub p99_us: Option<f64>,
     /// Whether it cannot be told from the choice, in what is to be least.
     pub equal: bool,
 }

@@ -3,7 +3,7 @@
 use super::file::Chosen;
 use super::flags::Advise;
 use super::row::{AdviceRow, RunnerUp};
-use super::words::{Group, Speaker, Verdict, time};
+use super::words::{Group, Speaker, Verdict, p99, time};
 use crate::answers::tune::flags::Objective;
 use crate::base::options::HOST;
 use crate::base::table::{listed, number, wrap};
@@ -57,7 +57,7 @@ impl Said {
         for (group, verdict) in self.verdicts() {
             let Verdict { best, runner_up, reason } = verdict;
             for flow in &group.flows {
-                let at = |trial: &Trial| trial.p99.get(*flow).copied().unwrap_or_default();
+                let at = |trial: &Trial| p99(trial, *flow);
                 let by = |trial: &Trial| {
                     trial.assignment.get(*flow).map(ToString::to_string).unwrap_or_default()
                 };
@@ -196,9 +196,8 @@ impl Said {
             };
             text.push_str(&wrap("", &format!("{}: choose {by}{on}", group.name)));
             let what = format!(
-                "With that {together} {takes} {taken}, and 99 of 100 responses are there within \
-                 {}{deadline}.",
-                time(group.p99(best))
+                "With that {together} {takes} {taken}, and {}{deadline}.",
+                group.soon(best)
             );
             text.push_str(&wrap("  ", &what));
             text.push_str(&wrap("  ", &verdict.reason));

@@ -13,11 +13,24 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// What 99 of 100 responses of its flows take at most, in microseconds.
-    pub fn p99(&self, trial: &Trial) -> f64 {
-        let all = self.flows.iter().filter_map(|flow| trial.p99.get(*flow));
-        all.copied().fold(0.0, f64::max)
+    /// What 99 of 100 responses of its flows take at most, in microseconds; none if no response
+    /// came.
+    pub fn p99(&self, trial: &Trial) -> Option<f64> {
+        self.flows.iter().filter_map(|flow| p99(trial, *flow)).reduce(f64::max)
     }
+
+    /// The same in words.
+    pub fn soon(&self, trial: &Trial) -> String {
+        match self.p99(trial) {
+            Some(late) => format!("99 of 100 responses are there within {}", time(late)),
+            None => "nothing was called in the time of a trial".to_owned(),
+        }
+    }
+}
+
+/// The same of one flow.
+pub(super) fn p99(trial: &Trial, flow: usize) -> Option<f64> {
+    trial.p99.get(flow).copied().filter(|late| *late > 0.0)
 }
 
 /// What was found about a group of flows.
@@ -147,7 +160,11 @@ impl<'f> Speaker<'f> {
             (true, false) => ", more than the budget".to_owned(),
             _ => String::new(),
         };
-        format!("{load} and {}{late}", times(group.p99(rival), group.p99(best)))
+        let soon = match group.p99(rival).zip(group.p99(best)) {
+            Some((rival, best)) => format!(" and {}", times(rival, best)),
+            None => String::new(),
+        };
+        format!("{load}{soon}{late}")
     }
 }
 
@@ -172,7 +189,7 @@ fn times(rival: f64, best: f64) -> String {
     }
 }
 
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

@@ -3,8 +3,9 @@
 use super::Fit;
 use super::judge::Judge;
 use super::propose::{groups, same_kind};
-use super::trial::Trial;
+use super::trial::{Trial, duration};
 use crate::formats::strategy::literal;
+use crate::formats::workload::{Recorded, Source, parse};
 use crate::rig::plan::{Least, Subject};
 use narrows_tune::model::Flow;
 use std::time::Duration;
@@ -108,4 +109,21 @@ fn sessions_are_a_group_and_kinds_differ_in_words_not_in_times() {
     assert!(kind("copy/poll=5ms", "copy_lazy/poll=1ms"));
     assert!(!kind("copy/poll=5ms", "copy/interrupt"));
     assert!(!kind("copy/interrupt/internal", "copy/interrupt/external"));
+}
+
+#[test]
+fn a_trial_lasts_until_each_flow_that_was_recorded_has_called() {
+    let text = "duration = \"10s\"\n\
+        [[flow]]\nname = \"often\"\nperiod = \"1ms\"\nrequest = 48\nfunction = \"echo\"\n\
+        [[flow]]\nname = \"late\"\nperiod = \"1ms\"\nrequest = 48\nfunction = \"echo\"\n";
+    let mut workload = parse(std::path::Path::new("here"), text).unwrap();
+    let rate = 2000.0;
+    let before = duration(&workload, rate);
+    assert!(before < Duration::from_secs(1), "{before:?}");
+    let at = Duration::from_secs(4);
+    let calls = [Recorded { at, request: 48, response: 48 }];
+    let Source::Own { recorded, .. } = &mut workload.flows[1].source else { panic!() };
+    *recorded = Some(calls[..].into());
+    let after = duration(&workload, rate);
+    assert!(after > at && after <= workload.duration, "{after:?}");
 }

@@ -27,7 +27,8 @@ const BYTES: f64 = 1024.0;
 /// the periods of the slowest flow that it has all the same.
 const LOOKING: Duration = Duration::from_millis(200);
 const LOOKED: u32 = 8;
-/// Repeats where a period of the slowest flow has some times as many calls.
+/// Repeats where a period of the slowest flow, or the time until each has called, has some times as
+/// many calls.
 const FEW: u32 = 2;
 const MANY: f64 = 4.0 * CALLS;
 /// How long the first run takes, by whose pace the others are as long as they are, if no flow has a
@@ -151,16 +152,17 @@ fn assigned(workload: &Workload, trial: &Trial, repeat: u32) -> Workload {
 
 /// For how long a repeat runs on a chip if the flows make this many calls a second: the whole
 /// workload if flows come and go.
-fn duration(workload: &Workload, rate: f64) -> Duration {
+pub(super) fn duration(workload: &Workload, rate: f64) -> Duration {
     if workload.is_changing() {
         return workload.duration;
     }
     let most =
         Duration::from_secs_f64((CALLS / rate.max(1e-6)).min(workload.duration.as_secs_f64()));
-    match workload.slowest() {
+    let span = match workload.slowest() {
         Some(slowest) => slowest.saturating_mul(REQUESTS).min(most).max(slowest),
         None => most,
-    }
+    };
+    span.max(workload.all_heard().min(workload.duration))
 }
 
 /// Tries an assignment on a chip, whose stamps take nothing, in this many repeats.
@@ -198,7 +200,7 @@ pub(crate) fn on_chip(
             let periods = workload.slowest().unwrap_or_default() * LOOKED;
             span = span.min(LOOKING.max(periods));
         }
-        let many = endless && rate * span.as_secs_f64() > MANY;
+        let many = rate * span.as_secs_f64() > MANY;
         let repeats = if many { FEW.min(repeats) } else { repeats };
         for repeat in 0..repeats {
             let part = (f64::from(repeat) * SPREAD).fract();

@@ -205,6 +205,20 @@ impl Workload {
         self.flows.iter().filter_map(period).max()
     }
 
+    /// Until when each flow whose calls were recorded has called, and for the period of a flow
+    /// behind that.
+    pub fn all_heard(&self) -> Duration {
+        let first = |flow: &Flow| {
+            let call = flow.recorded().first()?;
+            let period = match flow.source {
+                Source::Own { period, .. } => period.unwrap_or_default(),
+                Source::After(_) => Duration::ZERO,
+            };
+            Some(call.at + period.max(Duration::from_nanos(1)))
+        };
+        self.flows.iter().filter_map(first).max().unwrap_or_default()
+    }
+
     /// How many cores are called.
     pub fn dsps(&self) -> u8 {
         self.flows.iter().filter_map(|flow| flow.dsp).max().map_or(1, |dsp| dsp + 1)
