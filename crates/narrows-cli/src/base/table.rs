@@ -95,8 +95,9 @@ pub fn number(value: f64) -> String {
 }
 
 /// Words one after the other, "and" before the last.
-pub fn listed(words: &[&str]) -> String {
-    match words {
+pub fn listed(words: &[impl AsRef<str>]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match &words[..] {
         [] => String::new(),
         [one] => (*one).to_owned(),
         [others @ .., last] => format!("{} and {last}", others.join(", ")),

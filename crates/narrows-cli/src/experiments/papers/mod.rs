@@ -53,6 +53,9 @@ pub fn run(global: &Global, args: &Papers) -> Result<(), Failure> {
     // Of what the source describes and has no figures of.
     let has = |id| experiments.iter().any(|one| one.id == id);
     let mut notes = Vec::new();
+    if has(s0::READINGS_BESIDE) {
+        notes.extend(s0::notes(&s0::chip()?)?);
+    }
     if has(s0::TWO_DSPS_BESIDE) {
         notes.push(s0::two_dsps(&s0::chip()?)?);
     }

@@ -2,11 +2,13 @@
 //! gateway is there twice: by the model alone, and carried by the stack.
 
 mod copies;
+mod frames;
 mod gateway;
 mod gateway_run;
 mod notification;
 mod phases;
 mod phone;
+mod readings;
 
 use super::row::Found;
 use crate::base::failure::Failure;
@@ -27,8 +29,8 @@ pub const EXPERIMENTS: [(&str, Run); 15] = [
     ("S0.internal-copy.8192", copies::internal),
     ("S1.notification", notification::notification),
     ("S0.notification.sizes", notification::sizes),
-    ("S0.voip.workload", phone::workload),
-    ("S0.voip.polling-interval", phone::polling),
+    (phone::WORKLOAD, phone::workload),
+    (phone::POLLING, phone::polling),
     ("S1.gateway.1K", |_| gateway::small(gateway::READING)),
     ("S1.gateway.1K.carried", gateway_run::small),
     ("S1.gateway.unlimited", |_| gateway::unlimited()),
@@ -38,6 +40,9 @@ pub const EXPERIMENTS: [(&str, Run); 15] = [
 /// The experiment that sessions on two DSPs are told beside.
 pub const TWO_DSPS_BESIDE: &str = "S1.gateway.unlimited.carried";
 pub use gateway_run::two_dsps;
+/// The experiment that other readings are told beside.
+pub use phone::POLLING as READINGS_BESIDE;
+pub use readings::notes;
 
 /// The chip.
 ///

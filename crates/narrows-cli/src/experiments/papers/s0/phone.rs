@@ -6,6 +6,7 @@
 //! packets. *Own work* is all else the phone does for a frame, less urgently. What neither source
 //! says is in the constants, each set from figures that are inputs.
 
+use super::frames::frames;
 use crate::base::failure::Failure;
 use crate::base::statistics::deviation;
 use crate::experiments::papers::pair::{self, NOTHING, Outcome, PRIORITY, Side};
@@ -14,6 +15,7 @@ use crate::formats::functions::{self, Entry};
 use narrows::endpoint::Failure::Refused;
 use narrows::endpoint::{FlowId, Function, Node, Sink, Source};
 use narrows::platform::{Instant, Platform, Wait};
+use narrows::strategy::{Notification, Strategy};
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::Simulation;
@@ -22,34 +24,63 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+/// The experiment of the phone's strategies.
+pub const WORKLOAD: &str = "S0.voip.workload";
+/// The experiment of how often it looks.
+pub const POLLING: &str = "S0.voip.polling-interval";
+
+/// Between looks, in milliseconds: S0 table 4.
+pub(super) const EVERY: [u32; 4] = [5, 10, 15, 20];
+
 /// S0 section 4.1: a frame every 20 ms, 160 bytes when encoded.
 const PERIOD: Duration = Duration::from_millis(20);
 const CODES: usize = 160;
 const SAMPLES: usize = 2 * CODES;
-const FRAMES: usize = 1000;
 
 /// Both functions of a frame take about 6 ms on the DSP (S0 section 4.2), so each takes half of it:
 /// so much that the longest call by interrupt takes 6.83 ms (S0 table 4, an input).
 const DSP: Time = Time::nanos(3_210_000);
 /// What the phone does beside the codec: for a load of 22.73 % in the second row of S0 table 3, an
 /// input.
-const OWN: Time = Time::nanos(2_984_000);
+pub(super) const OWN: Time = Time::nanos(2_984_000);
 /// The same for a load of 16.71 % in the first column of S0 table 4, an input.
-const OWN_LATER: Time = Time::nanos(1_896_000);
-/// Both functions on the ARM: for a load of 46.53 % in the first row of S0 table 3, an input.
-const CODEC: Time = Time::nanos(6_014_000);
-/// By how much they take more or less: for the deviation of that row, 0.48 ms.
-const CODEC_VARIES: Time = Time::nanos(181_000);
-/// What holds up the media process, in this many of a thousand frames: for 20.40 ms between packets
-/// and a deviation of 0.40 ms in the second row, inputs.
-const HELD_UP: (usize, Time) = (445, Time::nanos(805_000));
+pub(super) const OWN_LATER: Time = Time::nanos(1_896_000);
 
 /// What was measured.
-struct Measured {
-    load: f64,
+pub(super) struct Measured {
+    pub load: f64,
     between: f64,
     deviation: f64,
-    longest: f64,
+    pub longest: f64,
+}
+
+/// The reading of the reports: S1 section 5.1 has the flag looked at when the phone's own timer
+/// ends, and that timer's interval varied.
+pub(super) const READING: Reading =
+    Reading { looks: Looks::Frame, polls: false, copies: false, ticks: 1 };
+
+/// How the sources can be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    /// When the ARM looks whether the DSP is done.
+    pub looks: Looks,
+    /// Whether the DSP looks as often as the ARM, instead of being interrupted.
+    pub polls: bool,
+    /// Whether the ARM copies what it sends and gets; otherwise the memory is its own.
+    pub copies: bool,
+    /// In how many parts a frame is called for, as many in a period.
+    pub ticks: u32,
+}
+
+/// When the ARM looks, if it is not interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Looks {
+    /// Every so often behind a call, until that is done.
+    Asked,
+    /// Whenever a timer ends that always runs, from each frame on.
+    Frame,
+    /// Whenever a timer ends that always runs, whenever frames begin.
+    Free,
 }
 
 /// Loads, times between packets and their deviations, in percent and milliseconds.
@@ -65,7 +96,7 @@ pub fn workload(chip: &Chip) -> Result<Found, Failure> {
         ("ARM+DSP+Intr+Intl", Some("in_place/interrupt/internal")),
         ("ARM+DSP+Poll+Intl", Some("in_place/poll=20ms/internal")),
     ] {
-        let measured = measure(chip, strategy, OWN)?;
+        let measured = measure(chip, strategy, OWN, READING)?;
         found.insert(format!("{key}.arm_percent"), measured.load);
         found.insert(format!("{key}.interarrival_ms"), measured.between);
         found.insert(format!("{key}.stddev_ms"), measured.deviation);
@@ -88,23 +119,31 @@ pub fn workload(chip: &Chip) -> Result<Found, Failure> {
 /// As [`pair::run`].
 pub fn polling(chip: &Chip) -> Result<Found, Failure> {
     let mut found = Found::new();
-    for (key, how) in [
-        ("interrupt", "interrupt"),
-        ("poll-5ms", "poll=5ms"),
-        ("poll-10ms", "poll=10ms"),
-        ("poll-15ms", "poll=15ms"),
-        ("poll-20ms", "poll=20ms"),
-    ] {
+    let polled = EVERY.map(|every| (format!("poll-{every}ms"), format!("poll={every}ms")));
+    let interrupted = ("interrupt".to_owned(), "interrupt".to_owned());
+    for (key, how) in std::iter::once(interrupted).chain(polled) {
         let strategy = format!("in_place/{how}/internal");
-        let measured = measure(chip, Some(&strategy), OWN_LATER)?;
+        let measured = measure(chip, Some(&strategy), OWN_LATER, READING)?;
         found.insert(format!("{key}.arm_percent"), measured.load);
         found.insert(format!("{key}.latency_ms"), measured.longest);
     }
     Ok(found)
 }
 
-fn measure(chip: &Chip, strategy: Option<&str>, own: Time) -> Result<Measured, Failure> {
-    let strategy = strategy.map(str::to_owned);
+/// One conversation.
+///
+/// # Errors
+/// As [`pair::run`].
+pub(super) fn measure(
+    chip: &Chip,
+    strategy: Option<&str>,
+    own: Time,
+    reading: Reading,
+) -> Result<Measured, Failure> {
+    let strategy = strategy.map(|all| match reading.copies {
+        true => all.replace("in_place", "copy"),
+        false => all.to_owned(),
+    });
     let conversation = Conversation::default();
     let over = Rc::clone(&conversation.over);
     let beside = move |simulation: &mut Simulation<'_>| {
@@ -115,9 +154,9 @@ fn measure(chip: &Chip, strategy: Option<&str>, own: Time) -> Result<Measured, F
     let media = move |side: Side| {
         // Over when this process ends, or never comes to this.
         let _conversation = conversation;
-        Media::new(side, strategy.as_deref()).and_then(Media::talk)
+        Media::new(side, strategy.as_deref(), reading).and_then(Media::talk)
     };
-    pair::run(chip, beside, media, dsp)
+    pair::run(chip, beside, media, move |side| dsp(side, reading))
 }
 
 /// A conversation, which is over when this is dropped.
@@ -142,16 +181,17 @@ fn own_work(cpu: &Cpu, own: Time, over: &Cell<bool>) {
     }
 }
 
-/// The DSP: both functions of the codec, woken by interrupts however the ARM waits.
-fn dsp(side: Side) -> Outcome<()> {
+/// The DSP: both functions of the codec.
+fn dsp(side: Side, reading: Reading) -> Outcome<()> {
     let cpu = side.cpu.clone();
+    let part = Time::nanos(DSP.as_nanos() / u64::from(reading.ticks));
     let work = |answer: functions::Answer| {
         let cpu = cpu.clone();
         move |request: &dyn Source, response: &mut dyn Sink| {
             let (mut from, mut to) = ([0; SAMPLES], [0; SAMPLES]);
             let from = from.get_mut(..request.len()).ok_or(Refused)?;
             request.read(0, from)?;
-            cpu.compute(DSP);
+            cpu.compute(part);
             let len = answer(from, &mut to).map_err(|_| Refused)?;
             response.write(0, to.get(..len).unwrap_or_default())
         }
@@ -162,6 +202,9 @@ fn dsp(side: Side) -> Outcome<()> {
         Function { name: ENCODE.parse()?, run: &mut work(encode.answer) },
         Function { name: DECODE.parse()?, run: &mut work(decode.answer) },
     ];
+    if reading.polls {
+        return pair::serve(side, &mut library);
+    }
     pair::serve_by_interrupt(side, &mut library)
 }
 
@@ -230,27 +273,47 @@ struct Media {
     calls: Vec<Calls>,
     /// When packets were sent.
     sent: Vec<Time>,
+    /// In how many parts a frame is called for.
+    ticks: u32,
+    looks: Looks,
+    /// From one end of the timer that always runs to the next, and when it ends, if there is one.
+    timer: Option<(Duration, Instant)>,
 }
 
 impl Media {
-    fn new(mut side: Side, strategy: Option<&str>) -> Outcome<Media> {
-        let mut calls = Vec::new();
+    fn new(mut side: Side, strategy: Option<&str>, reading: Reading) -> Outcome<Media> {
+        let Reading { looks, ticks, .. } = reading;
+        let (mut calls, mut timer) = (Vec::new(), None);
         if let Some(strategy) = strategy {
-            calls.push(Calls::new(&mut side, ENCODE, strategy, SAMPLES)?);
-            calls.push(Calls::new(&mut side, DECODE, strategy, CODES)?);
+            let part = |bytes: usize| bytes / ticks as usize;
+            calls.push(Calls::new(&mut side, ENCODE, strategy, part(SAMPLES))?);
+            calls.push(Calls::new(&mut side, DECODE, strategy, part(CODES))?);
+            let by: Strategy = strategy.parse()?;
+            if let (Notification::Poll { every }, Looks::Frame | Looks::Free) =
+                (by.notification, looks)
+            {
+                timer = Some((every, side.cpu.now() + every));
+            }
         }
-        Ok(Media { cpu: side.cpu, node: side.node, calls, sent: Vec::new() })
+        let sent = Vec::new();
+        Ok(Media { cpu: side.cpu, node: side.node, calls, sent, ticks, looks, timer })
     }
 
     /// A conversation.
     fn talk(mut self) -> Outcome<Measured> {
         let (busy, began) = (self.cpu.busy(), self.cpu.time());
         let mut next = self.cpu.now() + PERIOD;
-        for frame in frames() {
+        let ticks = self.ticks as usize;
+        for (at, frame) in frames().iter().flat_map(|frame| vec![frame; ticks]).enumerate() {
             self.until(next)?;
-            self.cpu.compute(frame.held_up);
-            next = self.cpu.now() + PERIOD;
+            if at % ticks == 0 {
+                self.cpu.compute(frame.held_up);
+            }
+            next = self.cpu.now() + PERIOD / self.ticks;
             self.finish()?;
+            if let (Some((every, ends)), Looks::Frame) = (&mut self.timer, self.looks) {
+                *ends = self.cpu.now() + *every;
+            }
             for calls in &mut self.calls {
                 calls.start(&self.cpu, &mut self.node)?;
             }
@@ -281,6 +344,10 @@ impl Media {
             if now >= end {
                 return Ok(());
             }
+            if let Some((every, ends)) = self.timer {
+                self.look(every, ends, end)?;
+                continue;
+            }
             match self.calls.iter().find(|calls| calls.began.is_some()) {
                 Some(calls) => self.node.flow(calls.flow).wait(Some(end.since(now))),
                 None => {
@@ -289,6 +356,23 @@ impl Media {
             }
             if self.cpu.now() < end {
                 self.finish()?;
+            }
+        }
+    }
+
+    /// Waits until the timer that always runs ends, and looks then; or until the end, if that is
+    /// sooner.
+    fn look(&mut self, every: Duration, ends: Instant, end: Instant) -> Outcome<()> {
+        self.cpu.wait(NOTHING, Wait::Timer, Some(ends.min(end)));
+        if self.cpu.now() < ends {
+            return Ok(());
+        }
+        self.timer = Some((every, ends + every));
+        match self.calls.iter().any(|calls| calls.began.is_some()) {
+            true => self.finish(),
+            false => {
+                self.node.poll();
+                Ok(())
             }
         }
     }
@@ -302,26 +386,4 @@ impl Media {
         }
         Ok(())
     }
-}
-
-/// What is different from frame to frame.
-struct Frame {
-    held_up: Time,
-    codec: Time,
-}
-
-/// Frames of a conversation, in an order that is the same for every one.
-fn frames() -> Vec<Frame> {
-    let mut random = fastrand::Rng::with_seed(1);
-    let (thousandths, time) = HELD_UP;
-    let held_up = FRAMES * thousandths / 1000;
-    let mut all: Vec<Time> =
-        (0..FRAMES).map(|at| if at < held_up { time } else { Time::ZERO }).collect();
-    random.shuffle(&mut all);
-    all.into_iter()
-        .map(|held_up| {
-            let codec = if random.bool() { CODEC + CODEC_VARIES } else { CODEC - CODEC_VARIES };
-            Frame { held_up, codec }
-        })
-        .collect()
 }
