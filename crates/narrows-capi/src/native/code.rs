@@ -147,7 +147,9 @@ impl From<LinkError> for Fault {
         let code = match error {
             LinkError::Unknown | LinkError::Gone(_) => Code::PeerGone,
             LinkError::Deadline => Code::Timeout,
-            LinkError::Full | LinkError::Hunt(HuntError::TooManyLinks) => Code::Full,
+            LinkError::Full | LinkError::Hunt(HuntError::TooManyLinks | HuntError::NoRoom) => {
+                Code::Full
+            }
             LinkError::Hunt(HuntError::Forbidden | HuntError::Incompatible) => Code::Refused,
             LinkError::Hunt(HuntError::Own) => Code::Argument,
             _ => Code::System,

@@ -7,7 +7,7 @@
 //! [`table`] and [`output`] put them on a screen or in a file, and [`page`] has words and
 //! charts of them; a [`machine`] is what a report was made on, [`checks`] say what there spoils
 //! a measurement, and [`noise`] whether two measurements differ by more than noise. [`trace`] has
-//! the file that simulations are traced to.
+//! the file that simulations are traced to, and [`usage`] what a simulated chip's parts did.
 
 pub mod checks;
 pub mod failure;
@@ -28,3 +28,4 @@ pub mod statistics;
 pub mod table;
 pub mod threads;
 pub mod trace;
+pub mod usage;

@@ -6,6 +6,7 @@ use crate::base::machine::Machine;
 use crate::base::output;
 use crate::base::statistics::Summary;
 use crate::base::table::{Align, Table, number};
+use crate::base::usage::ChipRow;
 use serde::{Deserialize, Serialize};
 
 /// The number of the form that the object has. It rises when a key changes its meaning.
@@ -70,6 +71,18 @@ pub struct RunReport {
     pub report: Report<RunRow>,
     /// What the controller decided, in the order of time.
     pub decisions: Vec<DecisionRow>,
+    /// What the chip did by each strategy; empty on this machine.
+    pub chip: Vec<ChipRow>,
+}
+
+/// The object of a bench with rows of figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchReport {
+    /// What every report has.
+    #[serde(flatten)]
+    pub report: Report<BenchRow>,
+    /// What the chip did in each simulation; empty on this machine.
+    pub chip: Vec<ChipRow>,
 }
 
 impl RunReport {
@@ -143,8 +156,8 @@ pub struct RunRow {
     /// Why not, the first time.
     #[serde(default)]
     pub first_refusal: Option<String>,
-    /// Where the time of a call went, less the stamps.
-    pub phases_us: Phases,
+    /// Where the time of a call went, less the stamps; absent where no call has all stamps.
+    pub phases_us: Option<Phases>,
     /// The calls that the phases are of: those that both sides still had all stamps of.
     pub phase_calls: u64,
     /// Of those, calls that were answered before their caller was out of phase B.
@@ -237,7 +250,15 @@ pub struct SwitchRow {
     pub failed: Option<String>,
 }
 
-/// The phases of a call, in microseconds. All are zero where nothing was received.
+impl RunRow {
+    /// The medians of A to E, where calls have all stamps.
+    pub fn phase_medians(&self) -> Option<[f64; 5]> {
+        let Phases { a, b, c, d, e } = self.phases_us?;
+        Some([a, b, c, d, e].map(|one| one.median))
+    }
+}
+
+/// The phases of a call, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct Phases {

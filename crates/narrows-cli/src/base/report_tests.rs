@@ -45,7 +45,7 @@ fn run_row(strategy: &str) -> RunRow {
         stamps_us: 0.5,
         wrong: 0,
         switches: 5,
-        phases_us: Phases { a: summary, b: summary, c: summary, d: summary, e: summary },
+        phases_us: Some(Phases { a: summary, b: summary, c: summary, d: summary, e: summary }),
         rtt_us: summary,
         parts_us: vec![123.456],
         jitter_us: Jitter { median: 1.0, p99: 2.0, max: 3.0, deviation: 0.5 },

@@ -24,5 +24,6 @@ mod susan;
 mod sweep;
 mod traces;
 mod tune;
+mod usage;
 mod view;
 mod voip;

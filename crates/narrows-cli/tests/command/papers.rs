@@ -17,7 +17,7 @@ fn two_runs_give_the_same_bytes() {
     let ids = ids(&first);
     assert!(ids.contains(&"S0.voip.workload.order.arm_percent".to_owned()), "{ids:?}");
     let known = |id: &String| {
-        ["S0.", "S1.", "S2.", "S3.", "S4."].iter().any(|source| id.starts_with(source))
+        ["S0.", "S1.", "S2.", "S3.", "S4.", "TI."].iter().any(|source| id.starts_with(source))
     };
     assert!(ids.iter().all(known), "{ids:?}");
 }
@@ -56,7 +56,10 @@ fn a_source_is_asked_for_by_name() {
     ];
     assert_eq!(one, expected);
     let text = stdout(&narrows(&["papers", "--source", "S1"]));
-    assert!(text.starts_with("2 of 3 inputs are within 1 %"), "{text}");
+    assert!(text.starts_with("3 of 10 checks are within 15 %."), "{text}");
+    let line = text.replace('\n', " ");
+    assert!(line.contains("3 inputs, 2 as they should be, 2 by construction"), "{text}");
+    assert!(text.contains(" solved") && text.contains("check"), "{text}");
     let output = narrows(&["papers", "--source", "S9"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("S0"), "{output:?}");

@@ -100,10 +100,13 @@ fn what_is_impossible_is_refused_with_the_flow_and_by_how_much() {
     let (code, text) = refused(&late, &[]);
     assert!(code == Some(3) && text.contains("flow a cannot keep its deadline"), "{text}");
     let (code, text) = refused(SPEECH, &["--load", "0.5"]);
-    assert!(code == Some(3) && text.contains("% of the calling core are missing"), "{text}");
+    assert!(
+        code == Some(3) && text.contains("% more of the calling core's time than there is"),
+        "{text}"
+    );
     let internal = ["--memory", "100", "--strategy", "copy/interrupt/internal"];
     let (code, text) = refused(SPEECH, &internal);
-    assert!(code == Some(3) && text.contains("bytes of internal memory are missing"), "{text}");
+    assert!(code == Some(3) && text.contains("bytes more of internal memory than"), "{text}");
     let busy = SPEECH.replace("busy = \"1ms\"", "busy = \"25ms\"").replace("\"15ms\"", "\"1s\"");
     let (code, text) = refused(&busy, &[]);
     assert!(code == Some(3) && text.contains("flow a falls behind"), "{text}");

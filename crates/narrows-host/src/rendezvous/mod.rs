@@ -195,7 +195,10 @@ pub(crate) struct Rendezvous {
 }
 
 fn hunt_error(error: Errno) -> HuntError {
-    HuntError::System(error.raw_os_error())
+    match error {
+        Errno::NOMEM => HuntError::NoRoom,
+        other => HuntError::System(other.raw_os_error()),
+    }
 }
 
 impl Rendezvous {

@@ -12,7 +12,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "[link]",
         "[lnik]",
-        "43:2: unknown key lnik; expected about, bus, memory, core, engine, link, port, dma, ipc, route, noc, cluster, block_dma, buffer_manager, calls, accelerator or model",
+        "43:2: unknown key lnik; expected about, bus, memory, bridge, core, engine, link, port, dma, ipc, route, noc, cluster, block_dma, buffer_manager, calls, accelerator or model",
     ),
     (
         "[link]",
@@ -85,6 +85,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         "poll = 5",
+        "poll = 5\nfunctions = { ehco = 1 }",
+        "27:15: unknown key core.functions.ehco; expected echo, busy, g711.encode.a, g711.encode.mu",
+    ),
+    (
+        "poll = 5",
         "poll = 5\nserve = [{ from = 0, copied = 1, in_place = 1, took = 1 }]",
         "27:48: unknown key core.serve.took; expected from, copied or in_place",
     ),
@@ -102,6 +107,21 @@ const WRONG: &[(&str, &str, &str)] = &[
         "poll = 5",
         "poll = 5\nserve = [{ from = 8, copied = 1, in_place = 1 }, { from = 8, copied = 1, in_place = 1 }]",
         "27:50: core.serve is { from = 8, copied = 1, in_place = 1 }; expected a list of {",
+    ),
+    (
+        "cached = true",
+        "cached = true\ncores = [\"b\"]",
+        "18:10: memory.cores is b; expected the name of a core: a",
+    ),
+    (
+        "cached = true",
+        "cached = true\ncores = []",
+        "18:9: memory.cores is []; expected a list of cores",
+    ),
+    (
+        "[link]",
+        "[[bridge]]\nname = \"x\"\ncores = [\"a\"]\nbus = \"bus\"\nread = 1\n[link]",
+        "43:1: bridge.write is missing; expected cycles",
     ),
     ("cached = true", "cached = 1", "17:10: memory.cached is 1; expected true or false"),
     (

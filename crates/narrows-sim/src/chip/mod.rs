@@ -4,6 +4,7 @@
 //! means, and when its cost is charged, is in `docs/PLATFORMS.md`.
 
 mod accelerator;
+mod bridge;
 mod call;
 mod check;
 mod clock;
@@ -28,6 +29,7 @@ mod tests;
 mod units;
 
 pub use accelerator::Accelerator;
+pub use bridge::Bridge;
 pub use call::Call;
 pub use cluster::{BlockDma, BufferManager, Calls, Cluster, Clusters, Noc, Partitioning};
 pub use link::Link;
@@ -41,6 +43,11 @@ use crate::time::{Cost, Frequency, Time};
 use narrows::span::Span;
 use std::path::Path;
 
+/// The functions that a platform file may say the cost of: those that every node of `narrows`
+/// offers. A name that is none of them would be charged to nobody.
+pub const FUNCTIONS: [&str; 7] =
+    ["echo", "busy", "g711.encode.a", "g711.encode.mu", "g711.decode.a", "g711.decode.mu", "log"];
+
 /// A chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chip {
@@ -52,6 +59,8 @@ pub struct Chip {
     pub buses: Vec<Bus>,
     /// Memories.
     pub memories: Vec<Memory>,
+    /// Bridges between cores and buses.
+    pub bridges: Vec<Bridge>,
     /// Cores.
     pub cores: Vec<Core>,
     /// Copy engines.
@@ -112,6 +121,8 @@ pub struct Memory {
     pub beat: Cost,
     /// Whether cores' data caches keep what lies in it.
     pub cached: bool,
+    /// The cores that reach it, by their places in [`Chip::cores`], if not all do.
+    pub cores: Option<Vec<usize>>,
     /// What transfers take instead that go on where the one before ended, from how many bytes on;
     /// rising.
     pub stream: Vec<Stream>,
@@ -334,14 +345,24 @@ impl Chip {
 impl Chip {
     /// What words of a core's own data take more than in the data cache, alone on the bus, where it
     /// has none.
-    pub(crate) fn words(&self, core: &Core, words: u32) -> Time {
+    pub(crate) fn words(&self, number: usize, words: u32) -> Time {
+        let Some(core) = self.cores.get(number) else { return Time::ZERO };
         let memory = self.memories.get(core.home).filter(|_| core.data.is_none());
         let Some(memory) = memory else { return Time::ZERO };
         let bus = &self.buses[memory.bus];
         let at = |cost: Cost| cost.at(bus.clock);
         let beats = u64::from(4_u32.div_ceil(memory.width));
         let word = at(bus.overhead) + at(memory.read) + at(memory.beat) * beats;
+        let word = word + self.bridged(number, memory.bus, false);
         word.since(core.hit.at(core.clock)) * u64::from(words)
+    }
+}
+
+impl Memory {
+    /// Whether a core reaches it.
+    #[must_use]
+    pub fn is_reached(&self, core: usize) -> bool {
+        self.cores.as_ref().is_none_or(|cores| cores.contains(&core))
     }
 }
 

@@ -1,8 +1,8 @@
 //! From the text of a platform file to a chip, table by table.
 
 use super::{
-    Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, Serve, SpanCost,
-    Stream, System, Timer, Within, check, cluster, link, port, system,
+    Arbitration, Bus, Cache, Chip, Copying, Core, Engine, FUNCTIONS, Interrupt, Link, Memory,
+    Serve, SpanCost, Stream, System, Timer, Within, bridge, check, cluster, link, port, system,
 };
 use crate::file::{Mistake, Table, Text, Value, listed};
 use crate::time::{Cost, Frequency};
@@ -19,11 +19,14 @@ const MOST_CORES: usize = 16;
 pub(super) const MOST_CLUSTERS: usize = MOST_CORES;
 /// Memories and buses of a chip: each core's own, and one that each cluster shares.
 const MOST_MEMORIES: usize = MOST_CORES + MOST_CLUSTERS;
+/// Bridges of a chip: each core with one to each of several buses.
+const MOST_BRIDGES: usize = 64;
 
-pub(super) const TOP: [&str; 17] = [
+pub(super) const TOP: [&str; 18] = [
     "about",
     "bus",
     "memory",
+    "bridge",
     "core",
     "engine",
     "link",
@@ -40,8 +43,8 @@ pub(super) const TOP: [&str; 17] = [
     "model",
 ];
 pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];
-pub(super) const MEMORY: [&str; 9] =
-    ["name", "bus", "size", "width", "read", "write", "beat", "cached", "stream"];
+pub(super) const MEMORY: [&str; 10] =
+    ["name", "bus", "size", "width", "read", "write", "beat", "cached", "cores", "stream"];
 pub(super) const STREAM: [&str; 3] = ["from", "read", "write"];
 pub(super) const SERVE: [&str; 3] = ["from", "copied", "in_place"];
 pub(super) const CORE: [&str; 20] = [
@@ -95,18 +98,21 @@ pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
     let top = document.top(&TOP)?;
     let buses = top.some_tables("bus", MOST_MEMORIES, &BUS)?;
     let memories = top.some_tables("memory", MOST_MEMORIES, &MEMORY)?;
-    let cores = top.some_tables("core", MOST_CORES, &CORE)?;
+    let core_tables = top.some_tables("core", MOST_CORES, &CORE)?;
+    let bridges = top.tables("bridge", MOST_BRIDGES, &bridge::BRIDGE)?;
+    names(&bridges, &[])?;
     let engines = top.tables("engine", 16, &ENGINE)?;
     let bus_names = names(&buses, &[])?;
     let memory_names = names(&memories, &[])?;
-    let core_names = names(&cores, &[])?;
+    let core_names = names(&core_tables, &[])?;
     let engine_names = names(&engines, &core_names)?;
     let masters: Vec<String> = core_names.iter().chain(&engine_names).cloned().collect();
 
     let buses =
         buses.iter().map(|table| bus(table, &masters)).collect::<Result<Vec<_>, Mistake>>()?;
-    let memories = memories.iter().map(|table| memory(table, &bus_names, &buses));
-    let cores = cores.iter().map(|table| core(table, &memory_names));
+    let memories = memories.iter().map(|table| memory(table, &bus_names, &buses, &core_names));
+    let bridges = bridges.iter().map(|table| bridge::read(table, &core_names, &bus_names));
+    let cores = core_tables.iter().map(|table| core(table, &memory_names));
     let engines = engines.iter().map(|table| engine(table, &core_names));
     let ports = port::read(&top, &core_names, &memory_names)?;
     let clusters = cluster::read(&top, &core_names, &memory_names)?;
@@ -118,6 +124,7 @@ pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
         name: source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         about: about(&top)?,
         memories: memories.collect::<Result<_, _>>()?,
+        bridges: bridges.collect::<Result<_, _>>()?,
         cores: cores.collect::<Result<_, _>>()?,
         engines: engines.collect::<Result<_, _>>()?,
         link: link_table
@@ -132,6 +139,7 @@ pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
             .collect::<Result<_, _>>()?,
         buses,
     };
+    bridge::check(&chip, &core_tables, link_table.as_ref())?;
     link_table.map_or(Ok(()), |table| check::link(&chip, &table))?;
     cluster::check(&chip, &top)?;
     Ok(chip)
@@ -187,7 +195,12 @@ fn arbitration(table: &Table<'_>, masters: &[String]) -> Result<Arbitration, Mis
     Ok(Arbitration::Weighted(masters.iter().map(weight).collect::<Result<_, _>>()?))
 }
 
-fn memory(table: &Table<'_>, names: &[String], buses: &[Bus]) -> Result<Memory, Mistake> {
+fn memory(
+    table: &Table<'_>,
+    names: &[String],
+    buses: &[Bus],
+    cores: &[String],
+) -> Result<Memory, Mistake> {
     let bus = table.place("bus", "bus", names)?;
     let most = buses.get(bus).map_or(64, |bus| bus.width);
     Ok(Memory {
@@ -199,6 +212,7 @@ fn memory(table: &Table<'_>, names: &[String], buses: &[Bus]) -> Result<Memory, 
         write: table.cost("write")?,
         beat: table.some_cost("beat")?,
         cached: table.flag("cached")?,
+        cores: table.find("cores").map(|_| places(table, cores)).transpose()?,
         stream: streams(table)?,
     })
 }
@@ -330,11 +344,12 @@ fn spans(core: &Table<'_>) -> Result<Vec<(Span, SpanCost)>, Mistake> {
 
 fn functions(core: &Table<'_>) -> Result<Vec<(String, Cost)>, Mistake> {
     let Some(value) = core.find("functions") else { return Ok(Vec::new()) };
-    let all = value.any_table()?;
+    let all = value.table(&FUNCTIONS)?;
     all.entries().map(|(name, _, value)| Ok((name.to_owned(), value.cost()?))).collect()
 }
 
-fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
+/// The cores of a key `cores`, each once.
+pub(super) fn places(table: &Table<'_>, cores: &[String]) -> Result<Vec<usize>, Mistake> {
     let expected = format!("a list of cores: {}", listed(cores.iter().map(String::as_str)));
     let value = table.get("cores", &expected)?;
     let mut all = Vec::new();
@@ -348,6 +363,10 @@ fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
     if all.is_empty() {
         return Err(value.wrong(&expected));
     }
+    Ok(all)
+}
+
+fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
     let bytes = table.get("descriptor_bytes", "bytes of a descriptor in memory, or 0")?;
     let descriptor_bytes = bytes.number(0..=MOST_BURST)?;
     if !descriptor_bytes.is_multiple_of(4) {
@@ -356,7 +375,7 @@ fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
     Ok(Engine {
         name: table.name()?,
         clock: table.frequency("clock")?,
-        cores: all,
+        cores: places(table, cores)?,
         setup: table.cost("setup")?,
         descriptor: table.cost("descriptor")?,
         fetch: table.cost("fetch")?,

@@ -81,7 +81,7 @@ fn figures_that_are_quoted_are_inputs() {
         let quoted = words.filter(|word| {
             let id = word.trim_end_matches('.');
             let source = id.split('.').next().unwrap_or_default();
-            matches!(source, "S0" | "S1" | "S2" | "S3" | "S4") && id.contains('.')
+            matches!(source, "S0" | "S1" | "S2" | "S3" | "S4" | "TI") && id.contains('.')
         });
         for word in quoted {
             let id = word.trim_end_matches('.');
@@ -157,6 +157,33 @@ fn sixteen_cpus_are_eight_with_as_many_again_behind_them() {
     let like = super::Noc { columns: mesh.0, rows: mesh.1, ..many.noc };
     assert_eq!((like, mesh), (few.noc, (2, 2)));
     assert_eq!((few.dma, few.manager, few.calls), (many.dma, many.manager, many.calls));
+}
+
+/// Each core of an asymmetric chip has a memory that the others do not reach, or caches of its own.
+#[test]
+fn cores_of_asymmetric_chips_have_paths_of_their_own() {
+    for (name, private, bridged) in [
+        ("stm32h747", &["m7"][..], &["m7", "m4"][..]),
+        ("imxrt1170", &["m7", "m4"], &["m4"]),
+        (
+            "am64x",
+            &["r5f0_0", "r5f0_1", "r5f1_0", "r5f1_1", "m4f"],
+            &["a53", "r5f0_0", "r5f0_1", "r5f1_0", "r5f1_1", "m4f"],
+        ),
+        ("am62p", &["r5f_mcu", "r5f_wkup"], &["a53", "r5f_mcu", "r5f_wkup"]),
+    ] {
+        let chip = Chip::shipped(name).unwrap();
+        let names = |cores: Vec<usize>| -> Vec<String> {
+            cores.into_iter().map(|core| chip.cores[core].name.clone()).collect()
+        };
+        let own = chip.memories.iter().filter_map(|memory| memory.cores.clone()).flatten();
+        assert_eq!(names(own.collect()), private, "{name}");
+        let mut crossing: Vec<usize> =
+            chip.bridges.iter().flat_map(|bridge| bridge.cores.clone()).collect();
+        crossing.sort_unstable();
+        crossing.dedup();
+        assert_eq!(names(crossing), bridged, "{name}");
+    }
 }
 
 #[test]

@@ -119,14 +119,14 @@ fn streams_functions_and_serving_are_read_where_there_are_any() {
                   { from = 64, copied = \"2ns\", in_place = \"5ns\" }]";
     let text = SMALL
         .replace("cached = true", &format!("cached = true\nstream = {steps}"))
-        .replace("poll = 5", "poll = 5\nfunctions = { echo = 3, \"a.b\" = \"7ns\" }")
+        .replace("poll = 5", "poll = 5\nfunctions = { echo = 3, \"g711.decode.mu\" = \"7ns\" }")
         .replace("poll = 5", &format!("poll = 5\nserve = {serve}"));
     let chip = Chip::parse("small", &text).unwrap();
     let write = Cost::Time(Time::nanos(5));
     let [near, far] = &chip.memories[0].stream[..] else { panic!() };
     assert_eq!(*near, Stream { from: 64, read: Cost::Cycles(1), write });
     assert_eq!((far.from, far.read, far.write), (4096, Cost::NONE, Cost::NONE));
-    assert_eq!(chip.cores[0].function("a.b"), Cost::Time(Time::nanos(7)));
+    assert_eq!(chip.cores[0].function("g711.decode.mu"), Cost::Time(Time::nanos(7)));
     assert_eq!(chip.cores[0].function("echo"), Cost::Cycles(3));
     assert_eq!(chip.cores[0].function("other"), Cost::NONE);
     for (bytes, copied, in_place) in [(0, 0, 0), (3, 1, 0), (64, 16, 0), (65, 18, 5), (128, 48, 80)]

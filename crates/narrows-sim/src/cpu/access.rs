@@ -1,7 +1,6 @@
 //! How a process reaches memory over the bus, copies, and looks at words.
 
 use super::{Cpu, Run};
-use crate::events::Stuck;
 use crate::events::bus::{Act, BURST, Transfer, Watch};
 use crate::events::state::{State, Vain};
 use crate::time::Time;
@@ -45,34 +44,6 @@ impl Cpu {
         }
     }
 
-    /// Whether a range is inside a memory. If not, the simulation ends with that, and this process
-    /// does not come back from here.
-    #[inline]
-    pub(super) fn inside(&self, memory: usize, address: u32, len: usize) -> bool {
-        let size = self.chip().memories.get(memory).map_or(0, |memory| u64::from(memory.size));
-        let inside = u64::from(address) + len as u64 <= size;
-        if !inside {
-            self.stray(memory, address, len, size);
-        }
-        inside
-    }
-
-    #[cold]
-    fn stray(&self, memory: usize, address: u32, len: usize, size: u64) {
-        self.act(|state, process| {
-            let named = self.chip().memories.get(memory).map(|memory| memory.name.clone());
-            state.stuck = Some(Stuck::OutOfRange {
-                at: state.now,
-                process: state.processes[process].name.clone(),
-                memory: named.unwrap_or_else(|| format!("memory {memory}, which is none")),
-                offset: u64::from(address),
-                len: len as u64,
-                size,
-            });
-            true
-        });
-    }
-
     /// Loads or stores a word if nothing comes between; what a load brought.
     #[inline]
     fn word_at_once(&self, memory: usize, address: u32, store: Option<u32>) -> Option<u32> {
@@ -82,10 +53,11 @@ impl Cpu {
         let state = &mut *state;
         let time = route.word(store.is_some());
         let quick = address <= route.last_word
+            && !self.is_barred(memory)
             && state.runs(process)
             && state.plan.spares(process)
             && !state.stands_still()
-            && state.passes(process, route.bus, time);
+            && state.passes(process, route.bus, time, false);
         if !quick {
             return None;
         }
@@ -154,7 +126,7 @@ impl Cpu {
         // Words that nothing comes between have gone another way.
         let plain = matches!(act, Act::Nothing | Act::Read | Act::Write);
         self.act(|state, process| {
-            if plain && state.plan.spares(process) && state.passes(process, bus, time) {
+            if plain && state.plan.spares(process) && state.passes(process, bus, time, false) {
                 behind(state, process, true);
                 done = true;
                 return false;
@@ -191,12 +163,14 @@ impl Cpu {
     /// Loads a word of a memory, past all caches.
     #[must_use]
     pub fn load(&self, memory: usize, address: u32) -> u32 {
+        self.cross(memory, false);
         let word = self.word_at_once(memory, address, None);
         word.unwrap_or_else(|| self.transfer_word(memory, address, Act::Load))
     }
 
     /// Stores a word to a memory, past all caches.
     pub fn store(&self, memory: usize, address: u32, value: u32) {
+        self.cross(memory, true);
         if self.word_at_once(memory, address, Some(value)).is_none() {
             self.transfer_word(memory, address, Act::Store(value));
         }
@@ -235,6 +209,7 @@ impl Cpu {
         for (at, len) in pieces(address, rest.len(), burst) {
             let (part, behind) = rest.split_at_mut(len);
             rest = behind;
+            self.cross(memory, false);
             self.transfer(
                 memory,
                 at,
@@ -262,6 +237,7 @@ impl Cpu {
             let (part, behind) = rest.split_at(len);
             rest = behind;
             let fill = |transfer: &mut Transfer| transfer.bytes[..len].copy_from_slice(part);
+            self.cross(memory, true);
             self.transfer(memory, at, len as u32, Act::Write, fill, |state, process, at_once| {
                 state.counts.words += words(len);
                 if at_once {
@@ -278,6 +254,7 @@ impl Cpu {
         }
         let burst = self.machine().routes[memory].burst;
         for (at, len) in pieces(address, len as usize, burst) {
+            self.cross(memory, false);
             self.transfer(memory, at, len as u32, Act::Nothing, |_| {}, |_, _, _| {});
         }
     }
@@ -336,14 +313,16 @@ impl Cpu {
     }
 
     /// Looks at a word until it holds `value`, or, if not `until`, another. The word if it does;
-    /// none if there is something else to see to, or `end` has come.
+    /// none if there is something else to see to, or `end` has come. The first look has crossed
+    /// bridges already; each look in vain lasts until the next one has.
     pub(super) fn look(
         &self,
         (memory, address): (usize, u32),
         (value, until): (u32, bool),
         end: Time,
     ) -> Option<u32> {
-        let watch = Watch { value, until, poll: self.rates().poll, end };
+        let rates = self.rates();
+        let watch = Watch { value, until, poll: rates.poll + rates.bridge(memory, false), end };
         let mut latch = None;
         if self.inside(memory, address, 4) {
             self.transfer(

@@ -76,6 +76,11 @@ impl Cpu {
                 let offset = (at % line) as usize;
                 self.with(data, |cache| cache.write(place, offset, part, shape.write_back));
                 self.hits(len);
+            } else {
+                self.with(data, |cache| {
+                    cache.used.lookups += words(len);
+                    cache.used.misses += words(len);
+                });
             }
             if place.is_none() || !shape.write_back {
                 self.write_below(memory, at, part);
@@ -83,7 +88,9 @@ impl Cpu {
         }
     }
 
+    /// Words of a line that is in the cache, brought for them or not.
     fn hits(&self, len: usize) {
+        self.with(data, |cache| cache.used.lookups += words(len));
         self.machine().state.borrow_mut().counts.words += words(len);
         self.compute(self.rates().hit * words(len));
     }
@@ -157,6 +164,7 @@ impl Cpu {
     }
 
     fn bring_second(&self, tag: Tag) -> usize {
+        self.with(Self::second, |cache| cache.used.lookups += 1);
         loop {
             let Some(found) = self.with(Self::second, |cache| cache.find(tag)) else { return 0 };
             if let Some(place) = found {
@@ -231,6 +239,8 @@ impl Cpu {
     pub(super) fn run_code(&self, (start, len): (u32, u32)) {
         let Some(line) = self.with(instructions, |cache| cache.shape.line) else { return };
         let memory = self.rates().home;
+        let count = pieces(start, len as usize, line).count() as u64;
+        self.with(instructions, |cache| cache.used.lookups += count);
         let mut lines = pieces(start, len as usize, line)
             .map(|(at, _)| Tag { memory, address: at - at % line });
         while let Some(Some(missing)) =

@@ -11,6 +11,7 @@ mod lay;
 mod mutex;
 mod ports;
 mod rates;
+mod reach;
 mod region;
 mod rendezvous;
 mod stretch;
@@ -28,7 +29,7 @@ pub(crate) use wait::{service_bell, service_tick};
 use crate::chip::Chip;
 use crate::events::coroutine::{Body, Door};
 use crate::events::state::State;
-use crate::events::{CoreUse, Pid, Settings};
+use crate::events::{CoreUse, Pid, Settings, Usage};
 use crate::kernel::Kernel;
 use crate::time::Time;
 use cluster::Clusters;
@@ -54,6 +55,8 @@ pub(crate) struct Machine {
     routes: Vec<Route>,
     /// Whether it matters of any memory what a transfer goes on from.
     streams: bool,
+    /// Whether any core has bridges on its ways, or memories that it does not reach.
+    paths: bool,
     registry: RefCell<Registry>,
     /// What carries links between clusters, if anything does.
     pub carrier: Cell<Option<cluster::Mechanism>>,
@@ -70,19 +73,19 @@ pub(crate) struct Machine {
 impl Machine {
     pub fn new(chip: &Chip, settings: &Settings) -> Machine {
         let mut ends: Vec<u32> = vec![0; chip.memories.len()];
-        let cores = chip.cores.iter().map(|core| {
+        let cores = chip.cores.iter().enumerate().map(|(number, core)| {
             let mut nowhere = 0;
-            Rates::new(chip, core, ends.get_mut(core.home).unwrap_or(&mut nowhere))
+            Rates::new(chip, number, ends.get_mut(core.home).unwrap_or(&mut nowhere))
         });
         // Engines only move bytes.
         let engines = chip.engines.iter().map(Rates::engine);
         let workers = workers(chip);
         let parts = workers.iter().map(|_| Rates::part());
-        let rates = cores.chain(engines).chain(parts).collect();
+        let rates: Vec<Rates> = cores.chain(engines).chain(parts).collect();
         let mut state = State::new(chip, settings, workers.len());
         for (core, facts) in chip.cores.iter().enumerate() {
             state.cores[core].entry =
-                facts.interrupt.entry.at(facts.clock) + chip.words(facts, facts.system.entry_words);
+                facts.interrupt.entry.at(facts.clock) + chip.words(core, facts.system.entry_words);
             state.cores[core].tick_service = facts.system.tick_service.at(facts.clock);
             state.cores[core].tick = facts.system.tick.at(facts.clock);
         }
@@ -91,6 +94,7 @@ impl Machine {
         Machine {
             chip: chip.clone(),
             state: RefCell::new(state),
+            paths: rates.iter().any(|one| !one.bridges.is_empty() || one.barred > 0),
             rates,
             streams: routes.iter().any(Route::streams),
             routes,
@@ -240,6 +244,13 @@ impl Cpu {
     pub fn busy_on(&self, core: usize) -> Time {
         let state = self.machine().state.borrow();
         if core < self.chip().cores.len() { state.used(core).busy } else { Time::ZERO }
+    }
+
+    /// What the chip's cores and buses have done so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.tick();
+        self.machine().state.borrow().usage(self.chip().cores.len())
     }
 
     /// What any core has done so far, by its number in the chip; nothing of one that there is not.

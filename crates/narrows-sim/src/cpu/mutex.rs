@@ -9,6 +9,7 @@ impl Cpu {
     /// While it is taken the word holds the number of the core that has it, plus one.
     #[must_use]
     pub fn try_lock(&self, memory: usize, address: u32) -> bool {
+        self.cross(memory, false);
         self.transfer_word(memory, address, Act::Claim(self.core() as u32 + 1)) == 0 && !self.gone()
     }
 

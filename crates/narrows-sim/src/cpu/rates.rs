@@ -41,9 +41,26 @@ pub(crate) struct Rates {
     /// Of calls that give the core away.
     pub swapping: [Time; Call::ALL.len()],
     pub spans: [SpanTime; Span::ALL.len()],
+    /// What bridges take on the way to each memory, of transfers that read and of those that write;
+    /// empty where there is none.
+    pub bridges: Vec<[Time; 2]>,
+    /// Memories that this core does not reach: a bit for each.
+    pub barred: u64,
 }
 
 impl Rates {
+    /// Whether a core does not reach a memory.
+    #[inline]
+    pub fn bars(&self, memory: usize) -> bool {
+        self.barred.checked_shr(memory as u32).is_some_and(|bits| bits & 1 == 1)
+    }
+
+    /// What bridges take on the way to a memory.
+    #[inline]
+    pub fn bridge(&self, memory: usize, write: bool) -> Time {
+        self.bridges.get(memory).map_or(Time::ZERO, |bridge| bridge[usize::from(write)])
+    }
+
     /// Those of a copy engine, which only moves bytes.
     pub fn engine(engine: &chip::Engine) -> Rates {
         let burst = engine.burst.clamp(4, crate::events::bus::BURST as u32);
@@ -56,9 +73,14 @@ impl Rates {
     }
 
     /// Those of a core. `code` is where its code begins in its home memory; it is moved behind it.
-    pub fn new(chip: &Chip, core: &chip::Core, code: &mut u32) -> Rates {
+    pub fn new(chip: &Chip, number: usize, code: &mut u32) -> Rates {
+        let core = &chip.cores[number];
+        let bridged = chip.bridges.iter().any(|bridge| bridge.cores.contains(&number));
+        let ways = |memory: &chip::Memory| {
+            [false, true].map(|write| chip.bridged(number, memory.bus, write))
+        };
         let at = |cost: crate::time::Cost| cost.at(core.clock);
-        let taking = |cost: CallCost| at(cost.takes) + chip.words(core, cost.words);
+        let taking = |cost: CallCost| at(cost.takes) + chip.words(number, cost.words);
         let mut place = |len: u32| {
             let start = *code;
             *code = start.saturating_add(len.next_multiple_of(32));
@@ -90,6 +112,10 @@ impl Rates {
             tick_service: at(core.system.tick_service),
             calls: Call::ALL.map(|call| taking(core.system.call(call))),
             swapping: Call::ALL.map(|call| taking(core.system.swapping(call))),
+            barred: (chip.memories.iter().zip(0..u64::BITS))
+                .filter(|(memory, _)| !memory.is_reached(number))
+                .fold(0, |bits, (_, at)| bits | 1 << at),
+            bridges: chip.memories.iter().filter(|_| bridged).map(ways).collect(),
             spans,
         }
     }

@@ -70,9 +70,6 @@ impl Entry {
     }
 }
 
-/// The error number for a memory that is used up, as systems have it.
-const NO_MEMORY: i32 = 12;
-
 impl Registry {
     pub fn new(ends: Vec<u32>) -> Registry {
         Registry {
@@ -117,7 +114,7 @@ impl Registry {
     fn connect(&mut self, machine: &Machine, hunter: usize, found: usize) {
         let Some((plans, carried)) = self.made(machine, [hunter, found]) else {
             let name = self.nodes[found].name;
-            let refused = News::Refused(name, HuntError::System(NO_MEMORY));
+            let refused = News::Refused(name, HuntError::NoRoom);
             return self.tell(machine, hunter, refused, Time::ZERO);
         };
         let key = self.lines.len();

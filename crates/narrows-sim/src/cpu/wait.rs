@@ -59,6 +59,7 @@ impl Cpu {
     where
         S: Iterator<Item = Watch<'a, RegionWords>> + Clone,
     {
+        let mut looked = false;
         loop {
             if self.has_news() {
                 return Woken::Event;
@@ -68,6 +69,9 @@ impl Cpu {
             match first {
                 Some(watch) if !more => {
                     let place = watch.words.place(watch.index);
+                    if !std::mem::replace(&mut looked, true) {
+                        self.cross(place.0, false);
+                    }
                     if self.look(place, (watch.value, watch.until), end).is_some() {
                         return Woken::Word;
                     }
@@ -124,6 +128,7 @@ impl Cpu {
     pub fn spin(&self, memory: usize, address: u32, value: u32, end: Time) -> Option<u32> {
         self.looks();
         self.timer(end);
+        self.cross(memory, false);
         let found = loop {
             let word = self.look((memory, address), (value, false), end);
             if word.is_some() {

@@ -8,8 +8,8 @@ use crate::events::due::Due;
 use crate::events::state::{BELL, ENGINE, INTERRUPT, LINES, Progress, TICK};
 use crate::events::traced::STOPPER;
 pub use crate::events::{
-    Bells, CoreUse, Counts, Death, Faults, Halt, Lies, Mode, Outcome, Pid, Settings, Stuck, Swap,
-    Upkeep,
+    Bells, BusUse, CacheUse, CoreUse, Counts, Death, Faults, Halt, Lies, Mode, Outcome, Pid,
+    Settings, Stuck, Swap, Upkeep, Usage,
 };
 use crate::part::fifo::Flag;
 use crate::rtos::Os;
@@ -213,11 +213,16 @@ impl<'a> Simulation<'a> {
         let unfinished = own().filter(|p| p.progress != Progress::Done);
         Ok(Outcome {
             end: own().map(|p| p.ended).max().unwrap_or(Time::ZERO),
+            stopped: state.now,
             unfinished: unfinished.map(|p| p.name.clone()).collect(),
             died: state.plan.died,
             hash: state.hash,
             cores: (0..self.machine.chip.cores.len()).map(|core| state.used(core)).collect(),
-            counts: state.counts,
+            buses: (0..state.buses.len()).map(|bus| state.used_bus(bus)).collect(),
+            counts: Counts {
+                looks: state.buses.iter().map(|bus| bus.looks()).sum(),
+                ..state.counts
+            },
         })
     }
 

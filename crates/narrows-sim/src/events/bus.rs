@@ -1,6 +1,7 @@
-//! Buses: which process has one, which core is next, what is known of a process that spins on one,
-//! and what a transfer does when it is done.
+//! Buses: which process has one, which core is next, and what a transfer does when it is done. The
+//! looks of processes that spin are let in between transfers as if each were one.
 
+use super::BusUse;
 use crate::chip::{self, Arbitration};
 use crate::time::Time;
 
@@ -66,6 +67,7 @@ impl Default for Transfer {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Bus {
     /// Whose process's transfer is under way.
     pub(super) owner: Option<usize>,
@@ -76,12 +78,41 @@ pub(crate) struct Bus {
     pub(super) last: usize,
     /// Whether it is going to choose.
     pub(super) choosing: bool,
-    /// The process whose looks are not simulated one by one.
-    pub(super) spinner: Option<Spinner>,
+    /// Processes whose looks are not simulated one by one.
+    pub(super) spinners: Vec<Spinner>,
+    /// When the transfer or the look that was let in last is over.
+    pub(super) free: Time,
+    /// Looks of those that spun.
+    looks: u64,
+    /// Spinners' first looks that nobody has been told of: whose, and when each was over.
+    pub(super) first: Vec<(Spinner, Time)>,
+    /// What it has done, without those that spin.
+    pub(super) used: BusUse,
     weights: Option<Vec<u32>>,
     /// Turns that the last core has had running; before the first turn the largest number, so that
     /// nobody has any left.
     streak: u32,
+}
+
+/// A process that spins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spinner {
+    pub(super) process: usize,
+    pub(super) core: usize,
+    /// When it asks for the bus for its next look.
+    pub(super) asked: Time,
+    /// How long a look has the bus.
+    pub(super) look: Time,
+    /// From the end of a look until it asks for the next.
+    pub(super) pause: Time,
+    /// The word, and what it is looked at for.
+    pub(super) memory: usize,
+    pub(super) address: u32,
+    pub(super) watch: Watch,
+    /// Whether its first look is still to be noted for it.
+    pub(super) unnoted: bool,
+    /// Its looks that were let in.
+    pub(super) looks: u64,
 }
 
 impl Bus {
@@ -96,7 +127,11 @@ impl Bus {
             count: 0,
             last: 0,
             choosing: false,
-            spinner: None,
+            spinners: Vec::new(),
+            free: Time::ZERO,
+            looks: 0,
+            first: Vec::new(),
+            used: BusUse::default(),
             weights,
             streak: u32::MAX,
         }
@@ -114,107 +149,180 @@ impl Bus {
         self.streak < weight && self.waiting[self.last].is_some()
     }
 
-    /// The core whose turn it is among those that wait and `spinning`.
-    pub(super) fn next(&self, spinning: Option<usize>) -> Option<usize> {
+    /// The core whose turn it is among those that wait and spinners that have asked.
+    pub(super) fn next(&self, now: Time) -> Option<usize> {
         let masters = self.waiting.len();
         let first = if self.again() { self.last } else { self.last + 1 };
         let mut turns = (first..first + masters).map(|turn| turn % masters);
-        turns.find(|&core| self.waiting[core].is_some() || spinning == Some(core))
+        let looks = |core| self.spinners.iter().any(|one| one.core == core && one.asked <= now);
+        turns.find(|&core| self.waiting[core].is_some() || looks(core))
     }
 
     #[inline]
-    pub(super) fn granted(&mut self, core: usize) {
+    pub(super) fn granted(&mut self, core: usize, until: Time) {
         if self.weights.is_some() {
             // Before the first turn nobody has had any, whatever the last is said to be.
             let turns = self.streak.checked_add(1).unwrap_or(1);
             self.streak = if core == self.last { turns } else { 1 };
         }
-        self.last = core;
+        (self.last, self.free) = (core, until);
     }
-}
 
-/// A process that spins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Spinner {
-    pub(super) process: usize,
-    pub(super) core: usize,
-    /// When it asked for the bus for its next look.
-    pub(super) asked: Time,
-    /// When that look begins; the later ones follow in steps of `step`.
-    pub(super) base: Time,
-    /// How long a look has the bus.
-    pub(super) look: Time,
-    pub(super) step: Time,
-    /// The word, and what it is looked at for.
-    pub(super) memory: usize,
-    pub(super) address: u32,
-    pub(super) watch: Watch,
-    /// Whether its first look is still to be noted for it.
-    pub(super) unnoted: bool,
-}
+    /// How many turns after the last one a core's is.
+    #[inline(always)]
+    fn turns(&self, last: usize, core: usize) -> usize {
+        if core > last { core - last } else { core + self.waiting.len() - last }
+    }
 
-/// Looks that were made before another's transfer.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Looked {
-    pub count: u64,
-    /// When the first of all was over, if it is to be noted.
-    pub first: Option<Time>,
-}
+    /// The spinner that is let in next, and when, if nobody else asks.
+    fn next_look(&self) -> Option<(usize, Time)> {
+        let from = self.spinners.iter().map(|one| one.asked).min()?.max(self.free);
+        let asked = self.spinners.iter().enumerate().filter(|(_, one)| one.asked <= from);
+        let (next, _) = asked.min_by_key(|(_, one)| self.turns(self.last, one.core))?;
+        Some((next, from))
+    }
 
-/// What the spinner's looks do to the bus at a moment.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Look {
-    /// A look has the bus until then.
-    pub under_way: Option<Time>,
-    /// A look of this core waits for the bus.
-    pub due: Option<usize>,
-}
-
-impl Spinner {
-    /// When the last look that began at or before `now` began, which is not before `base`.
-    #[inline]
-    pub(super) fn began(&self, now: Time) -> Time {
-        let since = now.since(self.base).0;
-        if since < self.step.0 {
-            return self.base;
+    /// A spinner has the bus for a look from a moment on.
+    pub(super) fn let_in(&mut self, at: usize, from: Time) {
+        let Some(one) = self.spinners.get_mut(at) else { return };
+        let until = from + one.look;
+        if std::mem::take(&mut one.unnoted) {
+            self.first.push((*one, until));
         }
-        Time(self.base.0 + since / self.step.0 * self.step.0)
+        one.asked = until + one.pause;
+        one.looks += 1;
+        (self.last, self.free) = (one.core, until);
     }
-}
 
-impl Bus {
-    /// From when a core that asks now, alone but for a spinner's looks, has the bus.
+    /// Lets in all looks that begin before a moment. Nobody else asks until then.
+    #[inline(always)]
+    pub(super) fn look_until(&mut self, now: Time) {
+        match &self.spinners[..] {
+            [] => {}
+            [one] => {
+                if one.asked.max(self.free) < now {
+                    self.look_alone_until(now);
+                }
+            }
+            _ => self.look_on_until(now),
+        }
+    }
+
+    /// The same of a single spinner, of whose looks the first alone can have to wait.
+    fn look_alone_until(&mut self, now: Time) {
+        let [one] = &mut self.spinners[..] else { return };
+        let (first, step) = (one.asked.max(self.free), one.look + one.pause);
+        let since = now.since(first).0;
+        // Mostly there is one, and a division is slow.
+        let more = if since <= step.0 { 0 } else { (since - 1) / step.0 };
+        let until = first + step * more + one.look;
+        if std::mem::take(&mut one.unnoted) {
+            self.first.push((*one, first + one.look));
+        }
+        one.asked = until + one.pause;
+        one.looks += 1 + more;
+        (self.last, self.free) = (one.core, until);
+    }
+
+    fn look_on_until(&mut self, now: Time) {
+        // Looks running that did not wait.
+        let mut calm = 0;
+        while let Some((next, from)) = self.next_look() {
+            if from >= now {
+                return;
+            }
+            calm = if from > self.spinners[next].asked { 0 } else { calm + 1 };
+            self.let_in(next, from);
+            if calm > self.spinners.len() {
+                self.skip(now);
+                calm = 0;
+            }
+        }
+    }
+
+    /// Each spinner has looked when it asked. If all of them take the same time from look to look,
+    /// they go on to: lets in as many looks of each as begin before a moment.
+    fn skip(&mut self, now: Time) {
+        let last = self.spinners.iter().map(|one| one.asked).max().unwrap_or(now);
+        if last >= now {
+            return;
+        }
+        let Some(first) = self.spinners.first() else { return };
+        let step = first.look + first.pause;
+        if self.spinners.iter().any(|one| one.look + one.pause != step) {
+            return;
+        }
+        let times = (now.since(last).0 - 1) / step.0 + 1;
+        let by = step * times;
+        for one in &mut self.spinners {
+            one.asked += by;
+            one.looks += times;
+        }
+        self.free += by;
+    }
+
+    /// From when a core that asks now, alone but for spinners, has the bus. All looks that begin
+    /// before now have been let in.
     #[inline(always)]
     pub(super) fn free_from(&self, core: usize, now: Time) -> Time {
-        let Some(spinner) = self.spinner.as_ref().filter(|spinner| now >= spinner.base) else {
-            return now;
-        };
-        let began = spinner.began(now);
-        if now > began {
-            return now.max(began + spinner.look);
+        let from = now.max(self.free);
+        match &self.spinners[..] {
+            [] => now,
+            [one]
+                if one.asked <= from
+                    && self.turns(self.last, one.core) < self.turns(self.last, core) =>
+            {
+                from + one.look
+            }
+            [_] => from,
+            _ => self.free_behind_looks(core, from),
         }
-        let masters = self.waiting.len();
-        let last = if now > spinner.base { spinner.core } else { self.last };
-        let turns = |of: usize| if of > last { of - last } else { of + masters - last };
-        if turns(spinner.core) < turns(core) { now + spinner.look } else { now }
     }
 
-    /// Another's transfer has the bus from `from` until `until`: the looks go on behind it.
-    #[inline(always)]
-    pub(super) fn spin_behind(&mut self, from: Time, until: Time) -> Looked {
-        let Some(spinner) = &mut self.spinner else { return Looked::default() };
-        let since = from.since(spinner.base).0;
-        let count = match since {
-            0 => 0,
-            _ if since <= spinner.step.0 => 1,
-            _ => since.div_ceil(spinner.step.0),
-        };
-        let first = (count > 0 && spinner.unnoted).then_some(spinner.base + spinner.look);
-        spinner.unnoted &= first.is_none();
-        let next = Time(spinner.base.0 + count * spinner.step.0);
-        spinner.asked = next;
-        spinner.base = next.max(until);
-        Looked { count, first }
+    fn free_behind_looks(&self, core: usize, mut from: Time) -> Time {
+        let mut last = self.last;
+        // A spinner that was let in meanwhile waits for its next turn, which is behind this core's.
+        loop {
+            let own = self.turns(last, core);
+            let asked = self.spinners.iter().filter(|one| one.asked <= from);
+            let before = asked.filter(|one| self.turns(last, one.core) < own);
+            match before.min_by_key(|one| self.turns(last, one.core)) {
+                None => return from,
+                Some(one) => (from, last) = (from + one.look, one.core),
+            }
+        }
+    }
+
+    /// One of the spinners does not spin any more. It comes with the end of its look, if that is
+    /// under way. All looks that begin before now have been let in.
+    pub(super) fn release(&mut self, at: usize, now: Time) -> (Spinner, Option<Time>) {
+        let one = self.spinners.swap_remove(at);
+        let looks = self.free > now && self.looked_last(&one);
+        let over = one.looks - u64::from(looks);
+        self.looks += over;
+        self.used.looked(over, one.look);
+        (one, looks.then_some(self.free))
+    }
+
+    /// Whether a look of a spinner ends when the bus is free: one has it without an owner.
+    fn looked_last(&self, one: &Spinner) -> bool {
+        self.owner.is_none() && self.last == one.core && one.looks > 0
+    }
+
+    /// Looks that were let in.
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks + self.spinners.iter().map(|one| one.looks).sum::<u64>()
+    }
+
+    /// What it has done until a moment. What ends then is not over yet.
+    pub(super) fn used_until(&self, now: Time) -> BusUse {
+        let mut bus = self.clone();
+        bus.look_until(now);
+        for one in &bus.spinners {
+            let looks = bus.free >= now && bus.looked_last(one);
+            bus.used.looked(one.looks - u64::from(looks), one.look);
+        }
+        bus.used
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::queue::{Event, Rank};
 use super::state::{BELL, INTERRUPT, Progress, State, TICK, WokenBy};
-use super::{Mode, Stuck};
+use super::{BusUse, Mode, Stuck, Usage};
 use crate::time::Time;
 
 /// What the next event brings.
@@ -141,6 +141,20 @@ impl State {
         self.acted = self.now;
         self.reconsider(core);
         self.retrace(core);
+    }
+
+    /// What a bus has done so far.
+    pub(crate) fn used_bus(&self, number: usize) -> BusUse {
+        self.buses[number].used_until(self.now)
+    }
+
+    /// What everything but engines and other parts has done so far.
+    pub(crate) fn usage(&self, cores: usize) -> Usage {
+        Usage {
+            time: self.now,
+            cores: (0..cores).map(|core| self.used(core)).collect(),
+            buses: (0..self.buses.len()).map(|bus| self.used_bus(bus)).collect(),
+        }
     }
 
     /// Has a process told of news of the rendezvous.

@@ -22,7 +22,7 @@ mod turns;
 
 use crate::time::Time;
 pub use fault::{Bells, Death, Faults, Halt, Lies, Upkeep};
-pub use report::{CoreUse, Counts, Outcome, Stuck};
+pub use report::{BusUse, CacheUse, CoreUse, Counts, Outcome, Stuck, Usage};
 
 /// How events are worked off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! What came of a simulation, or why it cannot go on.
 
+pub use crate::part::cache::CacheUse;
 use crate::time::Time;
 use std::fmt;
 
@@ -16,6 +17,86 @@ pub struct CoreUse {
     pub switches: u64,
     /// How often it was interrupted.
     pub interrupts: u64,
+    /// How much of `busy` went to interrupts: their entries and service routines.
+    pub interrupt_time: Time,
+    /// Words that were accessed by way of its data cache, if it has one.
+    pub data: Option<CacheUse>,
+    /// Lines of code that it ran through, if it has an instruction cache.
+    pub instructions: Option<CacheUse>,
+    /// Lines, or parts of them, that its second level was asked for, if it has one.
+    pub second: Option<CacheUse>,
+}
+
+impl CoreUse {
+    fn since(self, before: CoreUse) -> CoreUse {
+        let cache = |now: Option<CacheUse>, then: Option<CacheUse>| {
+            now.map(|now| now.since(then.unwrap_or_default()))
+        };
+        CoreUse {
+            busy: self.busy.since(before.busy),
+            system: self.system.since(before.system),
+            waits: self.waits.since(before.waits),
+            switches: self.switches - before.switches,
+            interrupts: self.interrupts - before.interrupts,
+            interrupt_time: self.interrupt_time.since(before.interrupt_time),
+            data: cache(self.data, before.data),
+            instructions: cache(self.instructions, before.instructions),
+            second: cache(self.second, before.second),
+        }
+    }
+}
+
+/// What a bus did. A transfer counts once it is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BusUse {
+    /// Transfers, looks of waiting loops among them.
+    pub transfers: u64,
+    /// How long transfers had it.
+    pub busy: Time,
+    /// How long transfers waited for it, but those that look at a word again: what cores'
+    /// [`waits`](CoreUse::waits) have, and what engines and other parts wait.
+    pub waited: Time,
+}
+
+impl BusUse {
+    /// Looks at words had it, each for so long.
+    pub(super) fn looked(&mut self, looks: u64, each: Time) {
+        self.transfers += looks;
+        self.busy += each * looks;
+    }
+
+    fn since(self, before: BusUse) -> BusUse {
+        BusUse {
+            transfers: self.transfers - before.transfers,
+            busy: self.busy.since(before.busy),
+            waited: self.waited.since(before.waited),
+        }
+    }
+}
+
+/// What the parts of a chip did in a while.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// How long the while was.
+    pub time: Time,
+    /// Each core, in the order of the chip's.
+    pub cores: Vec<CoreUse>,
+    /// Each bus, in the order of the chip's.
+    pub buses: Vec<BusUse>,
+}
+
+impl Usage {
+    /// What they did since the end of an earlier while that began when this one did.
+    #[must_use]
+    pub fn since(&self, before: &Usage) -> Usage {
+        let cores = self.cores.iter().zip(&before.cores);
+        let buses = self.buses.iter().zip(&before.buses);
+        Usage {
+            time: self.time.since(before.time),
+            cores: cores.map(|(now, then)| now.since(*then)).collect(),
+            buses: buses.map(|(now, then)| now.since(*then)).collect(),
+        }
+    }
 }
 
 /// How much was simulated.
@@ -44,6 +125,8 @@ pub struct Counts {
 pub struct Outcome {
     /// When the last process ended.
     pub end: Time,
+    /// When the simulation stopped: then, or when the time was up.
+    pub stopped: Time,
     /// Processes that had not ended when the time was up.
     pub unfinished: Vec<String>,
     /// When the process died that was to.
@@ -52,8 +135,18 @@ pub struct Outcome {
     pub hash: u64,
     /// What each core did, in the order of the chip's.
     pub cores: Vec<CoreUse>,
+    /// What each bus did, in the order of the chip's.
+    pub buses: Vec<BusUse>,
     /// How much was simulated.
     pub counts: Counts,
+}
+
+impl Outcome {
+    /// What the parts of the chip did until the simulation stopped.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        Usage { time: self.stopped, cores: self.cores.clone(), buses: self.buses.clone() }
+    }
 }
 
 /// Why a simulation cannot go on.
@@ -88,6 +181,15 @@ pub enum Stuck {
         /// How many it has.
         size: u64,
     },
+    /// An access to a memory that the core does not reach.
+    Barred {
+        /// When.
+        at: Time,
+        /// Whose.
+        process: String,
+        /// Which memory.
+        memory: String,
+    },
     /// There is no room for the stack of a process.
     NoRoom {
         /// Which.
@@ -114,6 +216,11 @@ impl fmt::Display for Stuck {
                 f,
                 "{process} reached for {len} bytes at byte {offset} of {memory}, which has {size}, \
                  at {at} of virtual time"
+            ),
+            Stuck::Barred { at, process, memory } => write!(
+                f,
+                "{process} reached for {memory}, which is private to other cores, at {at} of virtual \
+                 time"
             ),
             Stuck::NoRoom { process } => {
                 write!(f, "there is no memory for the stack of {process}: run fewer processes")

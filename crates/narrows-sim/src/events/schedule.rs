@@ -3,7 +3,9 @@
 
 use super::queue::{Event, Rank};
 use super::state::{INTERRUPT, Progress, State, WokenBy};
+use super::traced::STOPPER;
 use super::{CoreUse, Mode, Pid, Swap};
+use crate::part::cache::Cache;
 use crate::time::Time;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -82,11 +84,21 @@ impl State {
     /// What a core has done so far.
     pub(crate) fn used(&self, core: usize) -> CoreUse {
         let (core, now) = (&self.cores[core], self.now);
-        let mut used = core.used;
+        let cache = |cache: &Option<Cache>| cache.as_ref().map(|cache| cache.used);
+        let mut used = CoreUse {
+            data: cache(&core.data),
+            instructions: cache(&core.instructions),
+            second: cache(&core.second),
+            ..core.used
+        };
         if let Some(process) = core.running {
-            let switched = self.processes[process].switched;
-            used.busy += now.since(core.since);
-            used.system += now.min(switched).since(core.since);
+            let one = &self.processes[process];
+            let time = now.since(core.since);
+            used.busy += time;
+            used.system += now.min(one.switched).since(core.since);
+            if (INTERRUPT..STOPPER).contains(&one.priority) {
+                used.interrupt_time += time;
+            }
         }
         used
     }

@@ -1,9 +1,9 @@
 //! Processes that look at a word again and again. Their looks load the bus, but one by one they
-//! would cost more than all the rest: where a single process spins on a bus, when its looks are
-//! follows from when they began, and only the one that finds something is simulated.
+//! would cost more than all the rest: when they are follows from when each process began and from
+//! whose turn it is, and only those that find something are simulated.
 
 use super::Mode;
-use super::bus::{Act, Look, Looked, Spinner, Watch};
+use super::bus::{Act, Spinner, Watch};
 use super::queue::{Event, Rank};
 use super::state::{State, Vain};
 use crate::time::Time;
@@ -46,159 +46,139 @@ impl State {
     }
 
     /// A process looks at the word that its transfer names, and does so in vain. True if its looks
-    /// from `base` on are taken care of.
-    fn spin(&mut self, process: usize, watch: Watch, base: Time) -> bool {
+    /// from `asked` on are taken care of.
+    fn spin(&mut self, process: usize, watch: Watch, asked: Time) -> bool {
         let one = &self.processes[process];
         let transfer = &one.transfer;
         let (core, number, look) = (one.core, transfer.bus, transfer.time);
-        let bus = &self.buses[number];
         let spinner = Spinner {
             process,
             core,
-            asked: base,
-            base,
+            asked,
             look,
-            step: look + watch.poll,
+            pause: watch.poll,
             memory: transfer.memory,
             address: transfer.address,
             watch,
             unnoted: watch.end == Time::NEVER && one.vain.is_none(),
+            looks: 0,
         };
+        let bus = &self.buses[number];
         if self.mode != Mode::Fast
-            || spinner.step == Time::ZERO
+            || look + watch.poll == Time::ZERO
             || !bus.in_turn()
-            || bus.spinner.is_some()
             || bus.owner.is_some()
             || self.outranked(process)
             || spinner.watch.found(self.word(spinner.memory, spinner.address))
         {
             return false;
         }
-        self.buses[number].spinner = Some(spinner);
-        self.trace_looks(number, Some(core), base);
+        self.look_until(number, self.now);
+        self.buses[number].spinners.push(spinner);
+        self.trace_looks(number, asked);
         true
     }
 
-    /// Notes whose turn was the last, if looks were made before `now`.
-    #[inline]
-    pub(super) fn settle_turns(&mut self, number: usize, now: Time) {
+    /// Spinners of a bus have looked until now.
+    #[inline(always)]
+    pub(super) fn look_until(&mut self, number: usize, now: Time) {
         let bus = &mut self.buses[number];
-        if let Some(spinner) = bus.spinner.filter(|spinner| now > spinner.base) {
-            bus.last = spinner.core;
+        bus.look_until(now);
+        if !bus.first.is_empty() {
+            self.note_first(number);
         }
     }
 
-    #[inline]
-    pub(super) fn look_at(&self, number: usize, now: Time) -> Look {
-        let Some(spinner) = &self.buses[number].spinner else { return Look::default() };
-        if now < spinner.base {
-            return Look::default();
+    #[cold]
+    fn note_first(&mut self, number: usize) {
+        for (spinner, end) in std::mem::take(&mut self.buses[number].first) {
+            let vain = Vain { began: end, word: Some((spinner.memory, spinner.address)) };
+            self.processes[spinner.process].vain = Some(vain);
+            self.acted = self.acted.max(end);
         }
-        let began = spinner.began(now);
-        if now == began {
-            return Look { due: Some(spinner.core), ..Look::default() };
-        }
-        let end = began + spinner.look;
-        Look { under_way: (now < end).then_some(end), due: None }
     }
 
-    /// The spinner has the bus from now, for one look; when that is over.
-    pub(super) fn spinner_granted(&self, number: usize, now: Time) -> Time {
-        self.buses[number].spinner.map_or(now, |spinner| now + spinner.look)
-    }
-
-    /// Bytes of a memory have changed: a spinner that would find something looks for itself.
+    /// Bytes of a memory have changed: spinners that would find something look for themselves.
     #[inline]
     pub(super) fn show(&mut self, memory: usize, address: u32, len: u32) {
         let bus = self.ways[memory];
-        if let Some(spinner) = &self.buses[bus].spinner
-            && spinner.address < address + len
-            && address < spinner.address + 4
-            && spinner.memory == memory
-        {
-            self.show_spinner(bus);
+        let concerns = |spinner: &Spinner| {
+            spinner.address < address + len
+                && address < spinner.address + 4
+                && spinner.memory == memory
+        };
+        if self.buses[bus].spinners.iter().any(concerns) {
+            self.show_spinners(bus, memory);
         }
     }
 
-    fn show_spinner(&mut self, bus: usize) {
-        let Some(spinner) = self.buses[bus].spinner else { return };
-        if spinner.watch.found(self.word(spinner.memory, spinner.address)) {
-            self.buses[bus].spinner = None;
-            self.trace_looks(bus, None, self.now);
-            if spinner.asked < self.now {
-                self.look_now(&spinner);
-            } else {
-                self.look_later(&spinner, spinner.base);
-            }
+    fn show_spinners(&mut self, bus: usize, memory: usize) {
+        let found = |state: &State| {
+            state.buses[bus].spinners.iter().position(|spinner| {
+                spinner.memory == memory && spinner.watch.found(state.word(memory, spinner.address))
+            })
+        };
+        while let Some(at) = found(self) {
+            self.release(bus, at);
         }
-    }
-
-    /// The spinner of a bus has looked so often before another's transfer.
-    #[inline(always)]
-    pub(super) fn note_looks(&mut self, number: usize, looked: Looked) {
-        self.counts.looks += looked.count;
-        if let Some(first) = looked.first {
-            self.first_look(number, first);
-        }
-    }
-
-    /// The first look of the spinner of a bus was over at `end`.
-    #[cold]
-    fn first_look(&mut self, number: usize, end: Time) {
-        let Some(spinner) = &self.buses[number].spinner else { return };
-        let vain = Vain { began: end, word: Some((spinner.memory, spinner.address)) };
-        self.processes[spinner.process].vain = Some(vain);
-        self.acted = self.acted.max(end);
     }
 
     /// Nothing else happens any more: notes the first looks that nobody has asked about.
     pub(super) fn first_looks(&mut self) {
         for number in 0..self.buses.len() {
-            if let Some(spinner) = &mut self.buses[number].spinner
-                && std::mem::take(&mut spinner.unnoted)
-            {
-                let end = spinner.base + spinner.look;
-                self.first_look(number, end);
-            }
+            let bus = &self.buses[number];
+            let unnoted = bus.spinners.iter().filter(|spinner| spinner.unnoted);
+            let Some(last) = unnoted.map(|spinner| spinner.asked).max() else { continue };
+            let each: Time = bus.spinners.iter().map(|spinner| spinner.look).sum();
+            self.look_until(number, last.max(bus.free) + each + Time(1));
         }
     }
 
     /// Whether a process's looks are computed.
     pub(super) fn spins(&self, process: usize) -> bool {
-        let mut spinners = self.buses.iter().filter_map(|bus| bus.spinner);
+        let mut spinners = self.buses.iter().flat_map(|bus| &bus.spinners);
         spinners.any(|spinner| spinner.process == process)
     }
 
     /// A spinner that something else concerns goes on for itself.
     pub(super) fn stop_spinning(&mut self, process: usize) {
-        let found = self
-            .buses
-            .iter()
-            .position(|bus| bus.spinner.is_some_and(|spinner| spinner.process == process));
-        let Some(number) = found else { return };
+        for number in 0..self.buses.len() {
+            let mut spinners = self.buses[number].spinners.iter();
+            if let Some(at) = spinners.position(|spinner| spinner.process == process) {
+                return self.release(number, at);
+            }
+        }
+    }
+
+    /// A spinner's looks are simulated from now on.
+    fn release(&mut self, number: usize, at: usize) {
         let now = self.now;
-        self.settle_turns(number, now);
-        let look = self.look_at(number, now);
-        let Some(spinner) = self.buses[number].spinner.take() else { return };
-        self.trace_looks(number, None, now);
-        if now <= spinner.asked && now <= spinner.base {
-            self.look_later(&spinner, spinner.asked);
-        } else if now < spinner.base || self.buses[number].owner.is_some() {
-            self.look_now(&spinner);
-        } else if look.due.is_some() && now != spinner.base {
-            self.look_later(&spinner, now);
-        } else if let Some(end) = look.under_way {
+        self.look_until(number, now);
+        let bus = &mut self.buses[number];
+        let (spinner, under_way) = bus.release(at, now);
+        self.trace_looks(number, now);
+        let process = spinner.process;
+        if let Some(until) = under_way {
             self.processes[process].interruptible = false;
             self.prepare(&spinner);
             let bus = &mut self.buses[number];
             bus.owner = Some(process);
-            bus.last = spinner.core;
             if self.trace.is_some() {
-                self.trace_bus(process, number, now, end);
+                self.trace_bus(process, number, now, until);
             }
-            self.queue.push(end, Rank::Completion, Event::Transferred { bus: number, process });
+            self.queue.push(until, Rank::Completion, Event::Transferred { bus: number, process });
+        } else if spinner.asked < now {
+            // Its look waits for the bus.
+            self.prepare(&spinner);
+            self.processes[process].interruptible = false;
+            self.queue_up(process, None);
         } else {
-            self.look_later(&spinner, spinner.began(now) + spinner.step);
+            // It computes until it asks.
+            let one = &mut self.processes[process];
+            (one.until, one.interruptible) = (spinner.asked, true);
+            let stretch = one.stretch;
+            let resume = Event::Resume { process, stretch };
+            self.queue.push(spinner.asked, Rank::Completion, resume);
         }
     }
 
@@ -206,23 +186,5 @@ impl State {
         let transfer = &mut self.processes[spinner.process].transfer;
         (transfer.memory, transfer.address) = (spinner.memory, spinner.address);
         (transfer.len, transfer.time, transfer.act) = (4, spinner.look, Act::Load);
-    }
-
-    /// Its look waits for the bus.
-    fn look_now(&mut self, spinner: &Spinner) {
-        self.prepare(spinner);
-        self.processes[spinner.process].interruptible = false;
-        self.queue_up(spinner.process);
-        // The engine has made its looks so far, and has it load this time.
-        self.processes[spinner.process].queued = None;
-    }
-
-    /// It computes until `when`, and goes on then.
-    fn look_later(&mut self, spinner: &Spinner, when: Time) {
-        let one = &mut self.processes[spinner.process];
-        one.until = when;
-        one.interruptible = true;
-        let (process, stretch) = (spinner.process, one.stretch);
-        self.queue.push(when, Rank::Completion, Event::Resume { process, stretch });
     }
 }

@@ -191,8 +191,8 @@ const STILL: u32 = 1_000_000;
 impl State {
     /// A chip at rest, with so many parts beside cores and engines that take time of their own.
     pub fn new(chip: &Chip, settings: &Settings, parts: usize) -> State {
-        let cores = chip.cores.iter().map(|core| Core {
-            switch: core.system.switch.at(core.clock) + chip.words(core, core.system.switch_words),
+        let cores = chip.cores.iter().enumerate().map(|(at, core)| Core {
+            switch: core.system.switch.at(core.clock) + chip.words(at, core.system.switch_words),
             hook: core.system.call(Call::SwapHook).takes.at(core.clock),
             data: core.data.map(Cache::new),
             instructions: core.instructions.map(Cache::new),

@@ -220,11 +220,12 @@ impl State {
         }
     }
 
-    /// A core leaves its looks by a bus to the engine, or does so no longer.
+    /// Which cores leave their looks by a bus to the engine has changed.
     #[inline]
-    pub(super) fn trace_looks(&mut self, bus: usize, core: Option<usize>, from: Time) {
+    pub(super) fn trace_looks(&mut self, bus: usize, from: Time) {
         if let Some(trace) = &mut self.trace {
-            trace.looks_by(bus, core, from);
+            let cores = self.buses[bus].spinners.iter().map(|spinner| spinner.core).collect();
+            trace.looks_by(bus, cores, from);
         }
     }
 

@@ -10,13 +10,9 @@ impl State {
     /// The running process wants what its `transfer` says. True if it has to leave until that is
     /// done.
     pub(crate) fn request(&mut self, process: usize) -> bool {
-        let one = &self.processes[process];
-        let (transfer, core) = (&one.transfer, one.core);
-        let (looks, waits) = (matches!(transfer.act, Act::Look(_)), self.cores[core].used.waits);
-        if self.passes(process, transfer.bus, transfer.time) {
-            if looks {
-                self.cores[core].used.waits = waits;
-            }
+        let transfer = &self.processes[process].transfer;
+        let looks = matches!(transfer.act, Act::Look(_));
+        if self.passes(process, transfer.bus, transfer.time, looks) {
             self.perform(process);
             return self.goes_on_looking(process) || self.plan.dying.is_some();
         }
@@ -25,47 +21,69 @@ impl State {
             return true;
         }
         self.processes[process].interruptible = false;
-        self.queue_up(process);
+        self.queue_up(process, Some(self.now).filter(|_| !looks));
         true
     }
 
-    /// Whether a transfer of the running process is over before anything else happens but another's
-    /// looks. If so it has had the bus for so long, and now is its end.
+    /// Whether a transfer of the running process, which looks at a word again or does not, is over
+    /// before anything else happens but another's looks. If so it has had the bus for so long, and
+    /// now is its end.
     #[inline(always)]
-    pub(crate) fn passes(&mut self, process: usize, number: usize, time: Time) -> bool {
+    pub(crate) fn passes(
+        &mut self,
+        process: usize,
+        number: usize,
+        time: Time,
+        looks: bool,
+    ) -> bool {
         if self.mode != Mode::Fast || self.outranked(process) {
             return false;
         }
         let core = self.processes[process].core;
-        let bus = &mut self.buses[number];
+        let bus = &self.buses[number];
         if bus.owner.is_some() || bus.count > 0 || bus.choosing {
             return false;
         }
         let now = self.now;
-        let granted = bus.free_from(core, now);
+        self.look_until(number, now);
+        let granted = self.buses[number].free_from(core, now);
         let done = granted + time;
         if !self.queue.clear(done) {
             return false;
         }
         self.counts.transfers += 1;
-        let looked = bus.spin_behind(granted, done);
-        bus.granted(core);
-        self.cores[core].used.waits += granted.since(now);
+        if granted > now {
+            self.look_until(number, granted);
+            if !looks {
+                self.waited(core, number, granted.since(now));
+            }
+        }
+        let bus = &mut self.buses[number];
+        bus.granted(core, done);
+        bus.used.transfers += 1;
+        bus.used.busy += time;
         if self.trace.is_some() {
             self.trace_bus(process, number, granted, done);
         }
         self.set_clock(done);
-        self.note_looks(number, looked);
         true
     }
 
-    pub(super) fn queue_up(&mut self, process: usize) {
+    /// A core has waited for a bus, but not to look at a word again.
+    #[inline(always)]
+    fn waited(&mut self, core: usize, bus: usize, time: Time) {
+        self.cores[core].used.waits += time;
+        self.buses[bus].used.waited += time;
+    }
+
+    /// A process waits for the bus that its transfer is over, `since` when, but to look at a word
+    /// again.
+    pub(super) fn queue_up(&mut self, process: usize, since: Option<Time>) {
+        self.processes[process].queued = since;
         let (number, core) = (self.processes[process].transfer.bus, self.processes[process].core);
         let bus = &mut self.buses[number];
         bus.waiting[core] = Some(process);
         bus.count += 1;
-        let one = &mut self.processes[process];
-        one.queued = Some(self.now).filter(|_| !matches!(one.transfer.act, Act::Look(_)));
         if bus.owner.is_none() && !bus.choosing {
             bus.choosing = true;
             self.queue.push(self.now, Rank::Arbitration, Event::Arbitrate { bus: number });
@@ -82,35 +100,40 @@ impl State {
             return;
         }
         let now = self.now;
-        self.settle_turns(number, now);
-        let look = self.look_at(number, now);
+        self.look_until(number, now);
         let bus = &mut self.buses[number];
-        if let Some(end) = look.under_way {
-            bus.choosing = true;
-            self.queue.push(end, Rank::Arbitration, Event::Arbitrate { bus: number });
-            return;
+        if bus.free <= now {
+            let Some(core) = bus.next(now) else { return };
+            match bus.waiting[core].take() {
+                Some(process) => return self.grant(number, core, process),
+                None => {
+                    let spinner = bus.spinners.iter().position(|one| one.core == core);
+                    spinner.into_iter().for_each(|at| bus.let_in(at, now));
+                }
+            }
         }
-        let Some(core) = bus.next(look.due) else { return };
-        bus.granted(core);
-        let Some(process) = bus.waiting[core].take() else {
-            // The spinner's turn: those that wait are asked again when its look is over.
-            let end = self.spinner_granted(number, now);
-            self.buses[number].choosing = true;
-            self.queue.push(end, Rank::Arbitration, Event::Arbitrate { bus: number });
-            return;
-        };
+        // Those that wait are asked again when the look is over.
+        let bus = &mut self.buses[number];
+        bus.choosing = true;
+        let end = bus.free;
+        self.queue.push(end, Rank::Arbitration, Event::Arbitrate { bus: number });
+    }
+
+    /// A process that has waited has the bus.
+    fn grant(&mut self, number: usize, core: usize, process: usize) {
+        let now = self.now;
+        let end = now + self.processes[process].transfer.time;
+        let bus = &mut self.buses[number];
+        bus.granted(core, end);
         bus.count -= 1;
         bus.owner = Some(process);
         if let Some(queued) = self.processes[process].queued {
-            self.cores[core].used.waits += now.since(queued);
+            self.waited(core, number, now.since(queued));
         }
-        let end = now + self.processes[process].transfer.time;
-        let looked = bus.spin_behind(now, end);
         if self.trace.is_some() {
             self.trace_queued(process, number, false);
             self.trace_bus(process, number, now, end);
         }
-        self.note_looks(number, looked);
         self.queue.push(end, Rank::Completion, Event::Transferred { bus: number, process });
     }
 
@@ -118,6 +141,8 @@ impl State {
     pub(super) fn transferred(&mut self, number: usize) -> Option<usize> {
         let bus = &mut self.buses[number];
         let process = bus.owner.take()?;
+        bus.used.transfers += 1;
+        bus.used.busy += self.processes[process].transfer.time;
         if bus.count > 0 && !bus.choosing {
             bus.choosing = true;
             self.queue.push(self.now, Rank::Arbitration, Event::Arbitrate { bus: number });

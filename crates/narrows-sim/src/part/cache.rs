@@ -3,6 +3,27 @@
 
 use crate::chip;
 
+/// What a cache did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheUse {
+    /// How often something was looked up in it.
+    pub lookups: u64,
+    /// How often it was not there.
+    pub misses: u64,
+}
+
+impl CacheUse {
+    /// How often it was there.
+    #[must_use]
+    pub fn hits(self) -> u64 {
+        self.lookups.saturating_sub(self.misses)
+    }
+
+    pub(crate) fn since(self, before: CacheUse) -> CacheUse {
+        CacheUse { lookups: self.lookups - before.lookups, misses: self.misses - before.misses }
+    }
+}
+
 /// Where a line is: a memory and the address of its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
@@ -28,6 +49,8 @@ pub(crate) struct Cache {
     /// powers of two.
     mask: u32,
     shift: u32,
+    /// What was looked up in it, and what had to be brought.
+    pub used: CacheUse,
 }
 
 impl Cache {
@@ -42,6 +65,7 @@ impl Cache {
             clock: 0,
             mask: sets - 1,
             shift: shape.line.trailing_zeros(),
+            used: CacheUse::default(),
         }
     }
 
@@ -79,6 +103,7 @@ impl Cache {
     }
 
     pub fn install(&mut self, at: usize, tag: Tag, bytes: &[u8]) {
+        self.used.misses += 1;
         self.clock += 1;
         self.lines[at] = Line { tag: Some(tag), dirty: false, used: self.clock };
         let kept = self.place_of(at);

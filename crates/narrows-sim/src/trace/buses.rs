@@ -21,8 +21,8 @@ struct Bus {
     waiting: Option<Row>,
     /// Who had it last, from when until when: one that goes on at once is one stretch.
     had: Option<(usize, u64, u64)>,
-    /// Who looks by it again and again, whenever nobody else has it, and since when.
-    looks: Option<(usize, u64)>,
+    /// Who look by it again and again, whenever nobody else has it, and since when.
+    looks: Option<(Vec<usize>, u64)>,
 }
 
 impl Buses {
@@ -42,39 +42,46 @@ impl Tracer {
             Some((before, _, end)) if *before == core && *end == from => *end = to,
             had => {
                 if let Some(had) = had.replace((core, from, to)) {
-                    self.had(bus, had, "");
+                    self.had(bus, had);
                 }
             }
         }
     }
 
-    /// A core looks by a bus again and again from now on, or no longer.
-    pub fn looks_by(&mut self, bus: usize, core: Option<usize>, from: Time) {
+    /// Cores look by a bus again and again from now on, or none does.
+    pub fn looks_by(&mut self, bus: usize, cores: Vec<usize>, from: Time) {
         let from = self.at(from);
         self.looked(bus, from, from);
-        self.buses.all[bus].looks = core.map(|core| (core, from));
+        self.buses.all[bus].looks = (!cores.is_empty()).then_some((cores, from));
     }
 
     /// The looks of a bus end at a moment, and go on at another.
     fn looked(&mut self, bus: usize, until: u64, again: u64) {
-        let Some((core, since)) = &mut self.buses.all[bus].looks else { return };
-        let looked = (*core, *since, until);
+        let Some((cores, since)) = &mut self.buses.all[bus].looks else { return };
+        let (cores, began) = (cores.clone(), *since);
         *since = again.max(*since);
-        if until > looked.1 {
+        if until > began {
             if let Some(had) = self.buses.all[bus].had.take() {
-                self.had(bus, had, "");
+                self.had(bus, had);
             }
-            self.had(bus, looked, " looks");
+            let names: Vec<&str> = cores.iter().map(|core| self.core_name(*core)).collect();
+            let what =
+                format!("{} look{}", names.join(", "), if names.len() > 1 { "" } else { "s" });
+            self.stretch_of(bus, &what, (began, until));
         }
     }
 
-    fn had(&mut self, bus: usize, (core, from, to): (usize, u64, u64), what: &str) {
+    fn had(&mut self, bus: usize, (core, from, to): (usize, u64, u64)) {
+        let name = self.core_name(core).to_owned();
+        self.stretch_of(bus, &name, (from, to));
+    }
+
+    fn stretch_of(&mut self, bus: usize, name: &str, (from, to): (u64, u64)) {
         let group = self.shared_group();
         let file = self.file.clone();
-        let name = format!("{}{what}", self.core_name(core));
         let one = &mut self.buses.all[bus];
         let row = *one.row.get_or_insert_with(|| below(&file, group, &one.name));
-        file.stretch(row, (from, to), (Category::Bus, &name));
+        file.stretch(row, (from, to), (Category::Bus, name));
     }
 
     /// A packet has a stage of a network's way.
@@ -108,9 +115,9 @@ impl Tracer {
 
     pub(super) fn finish_buses(&mut self, now: Time) {
         for bus in 0..self.buses.all.len() {
-            self.looks_by(bus, None, now);
+            self.looks_by(bus, Vec::new(), now);
             if let Some(had) = self.buses.all[bus].had.take() {
-                self.had(bus, had, "");
+                self.had(bus, had);
             }
         }
     }

@@ -280,7 +280,7 @@ fn a_chip_that_has_no_room_for_a_link_says_so() {
         let faults: Vec<Fault> = rig.signalled.borrow().iter().map(|one| one.noted.fault).collect();
         (refused.get(), faults)
     };
-    let refused = Some(LinkError::Hunt(HuntError::System(12)));
+    let refused = Some(LinkError::Hunt(HuntError::NoRoom));
     assert_eq!(hunt(chip(), Mechanism::Bmm), (None, vec![]));
     let few = || with(|clusters| clusters.manager.ports = 1);
     assert_eq!(hunt(few(), Mechanism::Bmm), (refused, vec![Fault::NoPort]));

@@ -165,13 +165,26 @@ impl fmt::Display for Unsolved {
                 "the problem needs 1 to 8 DSPs, choices for each flow and timings for each choice",
             ),
             Unsolved::Storage => f.write_str("the storage is too short for the problem"),
-            Unsolved::Memory(bytes) => write!(f, "{bytes} bytes of internal memory are missing"),
-            Unsolved::Work(ppm) => {
-                write!(f, "{} % of a DSP are missing", Percent(*ppm))
+            Unsolved::Memory(bytes) => {
+                let unit = if *bytes == 1 { "byte" } else { "bytes" };
+                write!(
+                    f,
+                    "the flows need at least {bytes} {unit} more of internal memory than there is: \
+                     give them more, or allow strategies with external memory"
+                )
             }
-            Unsolved::Load(ppm) => {
-                write!(f, "{} % of the calling core are missing", Percent(*ppm))
-            }
+            Unsolved::Work(ppm) => write!(
+                f,
+                "the flows need at least {} % more of a DSP's time than there is: use more DSPs, or \
+                 give them less work",
+                Percent(*ppm)
+            ),
+            Unsolved::Load(ppm) => write!(
+                f,
+                "the flows need at least {} % more of the calling core's time than there is: give \
+                 them more, or call less often",
+                Percent(*ppm)
+            ),
             Unsolved::Division => f.write_str("no division of the flows among the DSPs fits"),
             Unsolved::Blocks => {
                 f.write_str("the blocks of memory are too few or too short for all at once")

@@ -288,6 +288,7 @@ mod tests {
             HuntError::TooManyLinks,
             HuntError::Own,
             HuntError::Forked,
+            HuntError::NoRoom,
             HuntError::System(13),
         ];
         let send = |reason| {

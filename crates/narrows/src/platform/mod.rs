@@ -181,6 +181,8 @@ pub enum HuntError {
     Own,
     /// This process is a copy of the one that opened the node.
     Forked,
+    /// Where links lie, or in what carries them, there is no room for one more.
+    NoRoom,
     /// The platform refused; its own error number.
     System(i32),
 }
@@ -204,6 +206,10 @@ impl fmt::Display for HuntError {
             HuntError::Own => f.write_str("a node cannot hunt its own name: name its peer"),
             HuntError::Forked => f.write_str(
                 "this process is a forked copy of the one that opened the node: open one here",
+            ),
+            HuntError::NoRoom => f.write_str(
+                "the memory that links lie in, or what carries them, has no room for one more: use \
+                 fewer links, shorter rings or fewer blocks, or a larger memory",
             ),
             HuntError::System(number) => write!(
                 f,

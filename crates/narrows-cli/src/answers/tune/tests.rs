@@ -89,7 +89,10 @@ fn what_cannot_be_is_said_with_the_flow_and_by_how_much() {
     let subjects = vec![audio("a"); 12];
     let why = Planner::new(&machine, &subjects, Least::Load).unwrap().plan().unwrap_err();
     let said = refused(&subjects, &why).to_string();
-    assert!(said.contains("cannot be planned together") && said.contains("% of a DSP"), "{said}");
+    assert!(
+        said.contains("cannot be planned together") && said.contains("% more of a DSP's time"),
+        "{said}"
+    );
     let two = Machine { dsps: 2, ..machine.clone() };
     let free: Vec<Subject> = subjects
         .iter()

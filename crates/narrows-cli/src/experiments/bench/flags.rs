@@ -46,6 +46,9 @@ pub struct Bench {
     /// A trace of what happened.
     #[command(flatten)]
     pub trace: TraceFile,
+    /// Print too what cores, caches and buses of a simulated chip did
+    #[arg(long, global = true)]
+    pub details: bool,
 }
 
 /// The benches.

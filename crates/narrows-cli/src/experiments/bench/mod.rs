@@ -36,11 +36,11 @@ mod throughput;
 pub mod traffic;
 mod tune;
 
-use crate::base::failure::Failure;
-use crate::base::options::{Global, HOST, PageFile};
+use crate::base::failure::{Failure, Kind};
+use crate::base::options::{Global, HOST};
 use crate::base::output;
 use crate::base::page::PageOut;
-use crate::base::report::{Report, bench_text};
+use crate::base::report::{self, BenchReport, Report, bench_text};
 use crate::base::trace::{traced, traced_here};
 use flags::{Bench, Which};
 use linx::Case;
@@ -51,18 +51,39 @@ use task::{Asked, Section};
 /// # Errors
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+    detailed(global, args)?;
     let here = match &args.which {
         Which::Sra(sra) => sra.on == HOST,
         which => which.common().place.platform().is_none(),
     };
     if here {
         traced_here(&args.trace)?;
-        return measure(global, &args.which, &args.page);
+        return measure(global, args);
     }
-    traced(global, &args.trace, |global| measure(global, &args.which, &args.page))
+    traced(global, &args.trace, |global| measure(global, args))
 }
 
-fn measure(global: &Global, which: &Which, page: &PageFile) -> Result<(), Failure> {
+/// Whether the long tables can be printed, where they are asked for.
+fn detailed(global: &Global, args: &Bench) -> Result<(), Failure> {
+    let simulated = args.which.common().place.platform().is_some();
+    let says = match &args.which {
+        Which::Limit(_) | Which::Bounds(_) | Which::Pingpong(_) | Which::Throughput(_) => simulated,
+        Which::Phases(_) | Which::Sizes(_) | Which::Scaling(_) | Which::Mcapi(_) => simulated,
+        _ => false,
+    };
+    let text = match (args.details, global.json, says) {
+        (false, ..) | (true, false, true) => return Ok(()),
+        (true, true, _) => "--details says nothing to --json, which has all: leave one out",
+        (true, false, false) => {
+            "--details says what a simulated chip did in limit, bounds, pingpong, throughput, \
+             phases, sizes, scaling and mcapi: name a chip with --on, or leave it out"
+        }
+    };
+    Err(Failure::new(Kind::Usage, text))
+}
+
+fn measure(global: &Global, args: &Bench) -> Result<(), Failure> {
+    let Bench { which, page, .. } = args;
     let common = which.common();
     if let Some(chip) = clusters::named(which, &common.place)? {
         let page = PageOut::new(page)?;
@@ -110,16 +131,18 @@ fn measure(global: &Global, which: &Which, page: &PageFile) -> Result<(), Failur
         let notes = sections.iter().flat_map(|section| section.notes.clone()).collect();
         let rows = sections.iter().flat_map(|section| section.rows.clone()).collect();
         let report = Report::new(&format!("bench {}", which.name()), machine.clone(), rows);
-        Report { notes, ..report }.print()?;
+        let chip = sections.iter().flat_map(|section| section.chip.clone()).collect();
+        report::print(&BenchReport { report: Report { notes, ..report }, chip })?;
     } else {
         let heading = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
-        output::print((heading + &text(&sections)).as_bytes())?;
+        output::print((heading + &text(&sections, args.details)).as_bytes())?;
     }
     asked.page.write(|| page::page(which.name(), &machine, &sections))
 }
 
-/// What the figures say, each under its heading, and then the tables they are taken from.
-fn text(sections: &[Section]) -> String {
+/// What the figures say, each under its heading, and then the tables they are taken from. Among the
+/// details is what a chip did.
+fn text(sections: &[Section], details: bool) -> String {
     let wrapped = |indent: &str, text: &str| crate::base::table::wrap(indent, text);
     let readings = sections.iter().filter(|section| !section.reading.is_empty()).map(|section| {
         let said = [&section.reading].into_iter().chain(&section.notes);
@@ -133,10 +156,15 @@ fn text(sections: &[Section]) -> String {
         };
         heading + &bench_text(&section.rows)
     });
-    Some(readings)
+    let mut text = Some(readings)
         .filter(|r| !r.is_empty())
         .into_iter()
         .chain(tables)
         .collect::<Vec<_>>()
-        .join("\n")
+        .join("\n");
+    if details {
+        let chip = sections.iter().flat_map(|section| &section.chip);
+        chip.for_each(|row| text.push_str(&row.text()));
+    }
+    text
 }

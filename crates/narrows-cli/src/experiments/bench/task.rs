@@ -13,6 +13,7 @@ use crate::base::options::Global;
 use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::{BenchRow, Bound};
+use crate::base::usage::ChipRow;
 use crate::rig::pair::Pair;
 use crate::rig::place::Place;
 use crate::rig::sim;
@@ -31,6 +32,8 @@ pub struct Section {
     pub reading: String,
     /// What else is to be known when reading them, in sentences.
     pub notes: Vec<String>,
+    /// What a chip did in the simulations that they are from.
+    pub chip: Vec<ChipRow>,
 }
 
 impl Section {
@@ -209,7 +212,12 @@ pub fn make(
     let Asked { global, args, chip, .. } = asked;
     let Some(chip) = chip else { return bench.measure(&mut begin(global, args, needs)?) };
     let room = sim::Needs { longest: needs.longest, ..sim::Needs::default() };
-    sim::pair(global, chip, &room, |pair| bench.measure(&mut needs.task(global, args, pair)?))
+    let measure = |pair| bench.measure(&mut needs.task(global, args, pair)?);
+    let (mut sections, outcome) = sim::pair(global, chip, &room, measure)?;
+    if let Some(section) = sections.first_mut() {
+        section.chip.push(ChipRow::new("all rows", chip, &outcome.usage()));
+    }
+    Ok(sections)
 }
 
 /// Starts both processes of a bench.

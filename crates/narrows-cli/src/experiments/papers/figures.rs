@@ -82,6 +82,9 @@ pub struct Figure {
     pub unit: String,
     /// What it may be used for.
     pub role: Role,
+    /// Whether a constant of the platform file was solved from it: then it holds by construction.
+    #[serde(default)]
+    pub solved: bool,
     /// Whether it is a limit that ours must not be above.
     #[serde(default)]
     pub bound: bool,

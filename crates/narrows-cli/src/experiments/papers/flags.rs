@@ -21,6 +21,9 @@ pub enum Source {
     /// The thesis on OSEck and LINX on Nios II
     #[value(name = "S4")]
     S4,
+    /// What TI publishes of IPC on its AM64x, and of the mailbox on its AM62P
+    #[value(name = "TI")]
+    Ti,
 }
 
 impl Source {
@@ -32,6 +35,7 @@ impl Source {
             Source::S2 => "S2",
             Source::S3 => "S3",
             Source::S4 => "S4",
+            Source::Ti => "TI",
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod s4;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod ti;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
@@ -99,7 +100,7 @@ pub fn measure(experiment: &Experiment) -> Result<Vec<Row>, Failure> {
 /// All experiments, by their names, in the order of the sources.
 fn known() -> impl Iterator<Item = (&'static str, s0::Run)> {
     let first = s0::EXPERIMENTS.into_iter().chain(s2::EXPERIMENTS);
-    first.chain(s3::EXPERIMENTS).chain(s4::EXPERIMENTS)
+    first.chain(s3::EXPERIMENTS).chain(s4::EXPERIMENTS).chain(ti::EXPERIMENTS)
 }
 
 /// The chip that most of a source's figures are of.
@@ -108,6 +109,7 @@ fn chip_of(source: &str) -> Result<Chip, Failure> {
         "S2" => s2::chip(),
         "S3" => s3::chip(),
         "S4" => s4::chip(),
+        "TI" => ti::chip(),
         _ => s0::chip(),
     }
 }

@@ -20,13 +20,13 @@ pub(super) fn page(
     notes: &[String],
 ) -> Page {
     let rows: Vec<&Row> = experiments.iter().flat_map(|(_, rows)| rows).collect();
-    let good = rows.iter().filter(|row| row.good()).count();
+    let checks = rows.iter().filter(|row| row.role == Role::Check);
+    let (count, good) = (checks.clone().count(), checks.filter(|row| row.good()).count());
     let mut page = Page::new("papers: published figures beside the simulator's", machine);
-    page.headline = match rows.len() - good {
-        0 => format!("All {} published figures and orders come out as they should", rows.len()),
+    page.headline = match count - good {
+        0 => format!("All {count} checks, published figures and orders, come out as they should"),
         missed => format!(
-            "{good} of {} published figures and orders come out, {missed} do not",
-            rows.len()
+            "{good} of {count} checks, published figures and orders, come out, {missed} do not"
         ),
     };
     page.why = one_line(&summary(&rows));

@@ -36,6 +36,9 @@ pub struct Row {
     pub error_percent: Option<f64>,
     /// What the figure may be used for.
     pub role: Role,
+    /// Whether a constant of the platform file was solved from this figure, which so holds by
+    /// construction.
+    pub solved: bool,
     /// Whether the error is as small as the role demands; none for bounds and orders.
     pub within: Option<bool>,
     /// Whether a bound or an order is kept; none for figures.
@@ -73,6 +76,7 @@ fn beside(experiment: &Experiment, figure: &Figure, ours: f64) -> Row {
         unit: figure.unit.clone(),
         error_percent: (!figure.bound).then_some(error),
         role: figure.role,
+        solved: figure.solved,
         within: (!figure.bound).then_some(within),
         holds: figure.bound.then_some(ours <= figure.value),
         explained: experiment.why(&figure.key).map(str::to_owned),
@@ -111,6 +115,7 @@ fn ordered(experiment: &Experiment, order: &Order, found: &Found) -> Row {
         unit: String::new(),
         error_percent: None,
         role,
+        solved: false,
         within: None,
         holds: Some(kept),
         explained: experiment.why(&key).map(str::to_owned),

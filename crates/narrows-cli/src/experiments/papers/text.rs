@@ -52,30 +52,37 @@ fn misses(rows: &[Row]) -> Vec<(Vec<&str>, &str)> {
     all
 }
 
-/// How many there are of each kind, and how many are as they should be.
+/// How many checks are as they should be. What platforms were set from is told apart: it says
+/// nothing of how good they are.
 pub fn summary(rows: &[&Row]) -> String {
     let share = |what: &dyn Fn(&Row) -> bool| {
         let all: Vec<&&Row> = rows.iter().filter(|row| what(row)).collect();
-        format!("{} of {}", all.iter().filter(|row| row.good()).count(), all.len())
+        (all.iter().filter(|row| row.good()).count(), all.len())
     };
-    let figures = |role: Role| {
-        let percent = role.allowed_percent();
-        let count = share(&|row| row.within.is_some() && row.role == role);
-        format!("{count} {}s are within {percent} %", role.name())
+    let (near, checks) = share(&|row| row.within.is_some() && row.role == Role::Check);
+    let (kept, held) = share(&|row| row.holds.is_some() && row.role == Role::Check);
+    let percent = Role::Check.allowed_percent();
+    let mut sentence = format!("{near} of {checks} checks are within {percent} %");
+    sentence += &match held {
+        0 => ".".to_owned(),
+        _ => format!("; {kept} of {held} orders and bounds of checks hold."),
     };
-    let holds = share(&|row| row.holds.is_some());
-    let sentence = format!(
-        "{}, {}; {holds} orders and bounds hold.",
-        figures(Role::Input),
-        figures(Role::Check)
-    );
+    let (set, inputs) = share(&|row| row.role == Role::Input);
+    let solved = rows.iter().filter(|row| row.solved).count();
+    if inputs > 0 {
+        sentence += &format!(" Beside them are {inputs} inputs, {set} as they should be");
+        sentence += &match solved {
+            0 => ".".to_owned(),
+            some => format!(", {some} by construction: the platform was solved from them."),
+        };
+    }
     wrap("", &sentence)
 }
 
 fn cells(row: &Row) -> Vec<String> {
     let mark = if row.good() { ' ' } else { '!' };
     let what = format!("{mark} {}", row.what);
-    let role = row.role.name().to_owned();
+    let role = if row.solved { "solved" } else { row.role.name() }.to_owned();
     let none = String::new;
     let (Shown::Figure(published), Shown::Figure(ours)) = (&row.published, &row.ours) else {
         let said = if row.holds == Some(true) { "kept" } else { "lost" };

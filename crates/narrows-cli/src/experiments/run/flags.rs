@@ -55,7 +55,7 @@ pub struct Run {
     #[arg(long, value_name = "PLATFORM", hide_possible_values = true,
           value_parser = offered(platforms(), StringValueParser::new()))]
     pub costs: Option<String>,
-    /// Print the long tables too: p99 to max, jitter, throughput, decisions
+    /// Print the long tables too: p99 to max, jitter, throughput, decisions, what a chip did
     #[arg(long)]
     pub details: bool,
     /// Show flows, strategies and decisions while they run

@@ -33,6 +33,7 @@ use crate::base::progress::Progress;
 use crate::base::report::{DecisionRow, Report, RunReport, RunRow};
 use crate::base::signals::catch_signals;
 use crate::base::table::{counted, listed};
+use crate::base::usage::ChipRow;
 use crate::experiments::run::flags::Run;
 use crate::formats::platform;
 use crate::formats::strategy::Policy;
@@ -43,6 +44,7 @@ use crate::rig::{costs, sim};
 use live::Live;
 use narrows::strategy::Transfer;
 use narrows_sim::chip::Chip;
+use narrows_sim::engine::Usage;
 use narrows_tune::model::Parameters;
 use page::Distribution;
 use returned::Returned;
@@ -126,7 +128,9 @@ pub fn carry_out(global: &Global, args: &Run, workload: &Workload) -> Result<(),
     let mut report = Report::new("run", machine, std::mem::take(&mut carried.rows));
     report.notes = notes;
     let decisions = std::mem::take(&mut carried.decisions);
-    let report = RunReport { report, decisions };
+    let used = |chip| carried.usage.iter().map(move |(of, usage)| ChipRow::new(of, chip, usage));
+    let chip = chip.iter().flat_map(used).collect();
+    let report = RunReport { report, decisions, chip };
     if global.json {
         report.print()?;
     } else {
@@ -172,6 +176,8 @@ impl Traffic<'_> {
 struct Carried {
     rows: Vec<RunRow>,
     decisions: Vec<DecisionRow>,
+    /// What the chip did by each strategy.
+    usage: Vec<(String, Usage)>,
     /// What round trips were of, and how they were distributed, if that is asked for.
     trips: Vec<(String, String)>,
     /// The same as points, if it is to be drawn.
@@ -260,7 +266,7 @@ fn all<P: Place>(
 ) -> Result<(), Failure> {
     let mut written = Ok(());
     let mut done = Duration::ZERO;
-    let Carried { rows, decisions, trips, points, .. } = carried;
+    let Carried { rows, decisions, usage, trips, points, .. } = carried;
     for strategy in traffic.strategies {
         plan.progress.say(&strategy.to_string());
         let mut outcome = round::run(peer, plan, *strategy, done)?;
@@ -269,6 +275,7 @@ fn all<P: Place>(
         let failure = outcome.failure.take();
         let failed = failure.is_some();
         decisions.append(&mut outcome.decisions);
+        usage.extend(outcome.usage.take().map(|used| (strategy.to_string(), used)));
         for Made { mut row, audio: samples, trips: taken } in row::rows(plan, *strategy, outcome) {
             let worth = row.sent > 0 || row.refused.is_some();
             if failed && !worth {

@@ -21,6 +21,7 @@ use narrows::endpoint::CallError;
 use narrows::notify;
 use narrows::platform::Instant;
 use narrows::strategy::Notification;
+use narrows_sim::engine::Usage;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -72,6 +73,8 @@ pub(crate) struct Outcome {
     pub switches: Vec<u64>,
     /// What the controller decided.
     pub decisions: Vec<DecisionRow>,
+    /// What the chip did meanwhile, if it is one.
+    pub usage: Option<Usage>,
     /// What ended it early.
     pub failure: Option<Failure>,
 }
@@ -157,11 +160,14 @@ pub(super) fn run<P: Place>(
     if round.stamped {
         round.peer.trace()?;
     }
+    let usage = |round: &Round<'_, '_, P>| round.peer.node.platform().usage();
+    let before = usage(&round);
     let (own, start) = (round.used(), round.time());
     (round.start, round.began) = (start, own);
     plan.live.inspect(|live| live.begin());
     let ran = round.carry(start, done);
     let wall = round.time().since(start).saturating_sub(round.paused);
+    let usage = usage(&round).zip(before).map(|(now, before)| now.since(&before));
     let own = round.used().saturating_sub(own + round.paused_cpu);
     let mut failure = ran.err();
     let mut cpu = [own, Duration::ZERO];
@@ -181,7 +187,7 @@ pub(super) fn run<P: Place>(
         switches = (0..switches.len()).map(|lane| pilot.switches(lane)).collect();
         decisions = std::mem::take(&mut pilot.log);
     }
-    Ok(Outcome { flows: round.results(), wall, cpu, switches, decisions, failure })
+    Ok(Outcome { flows: round.results(), wall, cpu, switches, decisions, usage, failure })
 }
 
 impl<'w, P: Place> Round<'_, 'w, P> {

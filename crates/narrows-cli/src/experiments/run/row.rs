@@ -91,10 +91,10 @@ fn jitter(figures: &Figures) -> Jitter {
     Jitter { median, p99, max, deviation: figures.jitter.deviation() / 1e3 }
 }
 
-fn phases(calls: &[Call]) -> Phases {
+fn phases(calls: &[Call]) -> Option<Phases> {
     let phase = |at: usize| {
         let times = calls.iter().filter_map(|call| call.phases.get(at).copied());
-        Summary::of(&mut times.collect::<Vec<f64>>()).map(micros).unwrap_or_default()
+        Summary::of(&mut times.collect::<Vec<f64>>()).map(micros)
     };
-    Phases { a: phase(0), b: phase(1), c: phase(2), d: phase(3), e: phase(4) }
+    Some(Phases { a: phase(0)?, b: phase(1)?, c: phase(2)?, d: phase(3)?, e: phase(4)? })
 }

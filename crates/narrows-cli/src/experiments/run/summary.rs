@@ -112,20 +112,14 @@ fn standings(rows: &[RunRow]) -> Vec<Standing<'_>> {
         let mean = |of: &dyn Fn(&RunRow) -> f64| {
             came.iter().map(|row| of(row)).sum::<f64>() / came.len() as f64
         };
-        let phases: [&dyn Fn(&RunRow) -> f64; 5] = [
-            &|row| row.phases_us.a.median,
-            &|row| row.phases_us.b.median,
-            &|row| row.phases_us.c.median,
-            &|row| row.phases_us.d.median,
-            &|row| row.phases_us.e.median,
-        ];
-        let stamped = came.iter().all(|row| row.phase_calls > 0);
+        let phase = |at| mean(&|row| row.phase_medians().map_or(0.0, |phases| phases[at]));
+        let stamped = came.iter().all(|row| row.phases_us.is_some());
         Some(Standing {
             strategy,
             median: mean(&|row| row.rtt_us.median),
             p99: mean(&|row| row.rtt_us.p99),
             load: came.first()?.cpu_percent.caller,
-            phases: stamped.then(|| phases.map(mean)),
+            phases: stamped.then(|| [0, 1, 2, 3, 4].map(phase)),
             missed: came.iter().map(|row| row.lost + row.deadline_misses).sum(),
             refusals: rows
                 .iter()

@@ -14,7 +14,7 @@ fn row(flow: &str, strategy: &str, median: f64, load: f64) -> RunRow {
         flow: flow.into(),
         strategy: strategy.into(),
         rtt_us: one(median),
-        phases_us: Phases { a: phase, b: phase, c: one(median - 4.0), d: phase, e: phase },
+        phases_us: Some(Phases { a: phase, b: phase, c: one(median - 4.0), d: phase, e: phase }),
         phase_calls: 100,
         cpu_percent: Load { caller: load, callee: 1.0 },
         sent: 100,
@@ -25,7 +25,11 @@ fn row(flow: &str, strategy: &str, median: f64, load: f64) -> RunRow {
 
 fn said(rows: Vec<RunRow>, platform: Option<&str>) -> String {
     let machine = Machine { platform: platform.map(str::to_owned), ..Machine::default() };
-    let report = RunReport { report: Report::new("run", machine, rows), decisions: Vec::new() };
+    let report = RunReport {
+        report: Report::new("run", machine, rows),
+        decisions: Vec::new(),
+        chip: Vec::new(),
+    };
     summary(&report, false)
 }
 

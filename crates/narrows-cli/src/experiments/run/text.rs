@@ -13,7 +13,7 @@ const DECISIONS: usize = 16;
 
 /// The whole report; `duration` is how long each strategy was to run.
 pub fn text(name: &str, duration: Duration, run: &RunReport, details: bool) -> String {
-    let RunReport { report, decisions } = run;
+    let RunReport { report, decisions, chip } = run;
     let rows = &report.results;
     let on = report.machine.elsewhere().map(|on| format!(" {on}")).unwrap_or_default();
     let strategies = distinct(rows.iter().map(|row| row.strategy.as_str())).len();
@@ -39,6 +39,7 @@ pub fn text(name: &str, duration: Duration, run: &RunReport, details: bool) -> S
             text.push_str(&format!("\n{flow}: jitter in µs, late, throughput\n"));
             text.push_str(&pace(&of(flow)));
         }
+        chip.iter().for_each(|row| text.push_str(&row.text()));
     }
     text.push_str(&decided(rows, decisions, details));
     text.push_str(&audio(rows));
@@ -58,17 +59,13 @@ fn figure(row: &RunRow, value: f64) -> String {
     if row.received == 0 { "-".to_owned() } else { number(value) }
 }
 
-/// A figure of the phases, which fewer calls have.
-fn phase(row: &RunRow, value: f64) -> String {
-    if row.phase_calls == 0 { "-".to_owned() } else { number(value) }
-}
-
 /// One of the figures that are told of many measurements.
 type Figure = fn(&Summary) -> f64;
 
-fn phases(row: &RunRow, figure: Figure) -> impl Iterator<Item = String> {
-    let all = &row.phases_us;
-    [all.a, all.b, all.c, all.d, all.e].map(|one| phase(row, figure(&one))).into_iter()
+/// A figure of each phase, or dashes: fewer calls have them.
+fn phases(row: &RunRow, figure: Figure) -> [String; 5] {
+    let Some(all) = &row.phases_us else { return [(); 5].map(|()| "-".to_owned()) };
+    [all.a, all.b, all.c, all.d, all.e].map(|one| number(figure(&one)))
 }
 
 fn medians(rows: &[&RunRow]) -> String {
@@ -213,6 +210,7 @@ mod tests {
     use super::*;
     use crate::base::machine::Machine;
     use crate::base::report::{Audio, Phases};
+    use crate::base::usage::{BusRow, CacheRow, ChipRow, CoreRow};
 
     fn row(strategy: &str) -> RunRow {
         let one = Summary {
@@ -225,7 +223,7 @@ mod tests {
         RunRow {
             flow: "encode".into(),
             strategy: strategy.into(),
-            phases_us: Phases { a: one, b: one, c: one, d: one, e: one },
+            phases_us: Some(Phases { a: one, b: one, c: one, d: one, e: one }),
             phase_calls: 999,
             rtt_us: one,
             calls_per_second: 1_000_000.0,
@@ -237,6 +235,23 @@ mod tests {
             audio: Some(Audio { file: None, samples: 160, differing: 0 }),
             ..RunRow::default()
         }
+    }
+
+    fn chip() -> ChipRow {
+        let cache = Some(CacheRow { hits: 123_456_789, misses: 4_567_890 });
+        let core = CoreRow {
+            core: "a core whose name is long".into(),
+            busy_us: 1e5,
+            idle_us: 9e5,
+            switches: 1_234_567,
+            interrupts: 1_234_567,
+            interrupt_us: 12_345.6,
+            data: cache,
+            instructions: cache,
+            second: None,
+        };
+        let bus = BusRow { transfers: 12_345_678, busy_us: 5e5, ..BusRow::default() };
+        ChipRow { of: "all".into(), time_us: 1e6, cores: vec![core], buses: vec![bus] }
     }
 
     fn report() -> RunReport {
@@ -271,7 +286,7 @@ mod tests {
             switches: vec![switch],
             ..DecisionRow::default()
         };
-        RunReport { report, decisions: vec![decision; 20] }
+        RunReport { report, decisions: vec![decision; 20], chip: vec![chip()] }
     }
 
     #[test]
@@ -294,8 +309,14 @@ mod tests {
     fn the_long_tables_are_among_the_details() {
         let text = |details| text("voice", Duration::from_secs(2), &report(), details);
         let (short, long) = (text(false), text(true));
-        for part in ["p99 to max in", "jitter in", "encode arrived: saves: encode to copy_batched/"]
-        {
+        for part in [
+            "p99 to max in",
+            "jitter in",
+            "encode arrived: saves: encode to copy_batched/",
+            "the chip, all: 1000000 µs",
+            "long    10.0    90.0",
+            "code  123456789  4567890      3.57",
+        ] {
             assert!(!short.contains(part) && long.contains(part), "{part}: {short}");
         }
         assert!(long.contains("20 decisions, 0 switches; the last 16, all with --json"), "{long}");

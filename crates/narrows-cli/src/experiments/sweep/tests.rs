@@ -143,7 +143,7 @@ fn mistakes_are_told_where_they_are() {
     }
     for (text, expected) in [
         ("", "1:1: platform is missing; expected the name of a platform"),
-        ("platform = 'x'", "1:12: there is no platform x: name one of bmm-clusters"),
+        ("platform = 'x'", "1:12: there is no platform x: name one of am62p"),
         ("platform = 'none/x.toml'", "1:12: cannot read the platform "),
         ("platform = 3", "1:12: platform is 3; expected the name of a platform"),
         ("platform = []", "1:12: platform is []; expected the name of a platform"),

@@ -212,6 +212,11 @@ mod tests {
     }
 
     #[test]
+    fn platform_files_may_say_the_cost_of_each() {
+        assert_eq!(LIBRARY.map(|entry| entry.name), narrows_sim::chip::FUNCTIONS);
+    }
+
+    #[test]
     fn every_function_answers_with_the_length_it_promises() {
         let order = Order { busy_ns: 1, response: 33, call: 1 }.to_bytes();
         let expected = [16, 33, 8, 8, 32, 32, 33];

@@ -27,7 +27,7 @@ pub struct Part {
 
 /// What there is to draw of a chip.
 pub fn of(chip: &Chip) -> Drawing {
-    let cores = chip.cores.iter().map(core);
+    let cores = chip.cores.iter().enumerate().map(|(at, one)| core(chip, at, one));
     let engines = chip.engines.iter().map(|one| engine(chip, one));
     let buses = chip.buses.iter().enumerate().map(|(at, one)| {
         let memories = chip.memories.iter().enumerate().filter(|(_, memory)| memory.bus == at);
@@ -41,8 +41,12 @@ pub fn of(chip: &Chip) -> Drawing {
     }
 }
 
-fn core(core: &Core) -> Part {
+fn core(chip: &Chip, at: usize, core: &Core) -> Part {
     let mut facts = vec![frequency(core.clock)];
+    for bridge in chip.bridges.iter().filter(|bridge| bridge.cores.contains(&at)) {
+        facts.push(format!("{} to", bridge.name));
+        facts.push(format!("  {}", chip.buses[bridge.bus].name));
+    }
     let caches = [("I", core.instructions), ("D", core.data), ("L2", core.second)];
     for (name, cache) in caches {
         let Some(Cache { size, line, ways, write_back, .. }) = cache else { continue };
@@ -90,6 +94,11 @@ fn memory(chip: &Chip, at: usize, memory: &Memory) -> Part {
         format!("beat {}", cost(memory.beat)),
         if memory.cached { "cached" } else { "not cached" }.to_owned(),
     ];
+    if let Some(cores) = &memory.cores {
+        let cores = cores.iter().filter_map(|core| chip.cores.get(*core));
+        let names: Vec<&str> = cores.map(|core| core.name.as_str()).collect();
+        facts.push(format!("of {} alone", listed(&names)));
+    }
     for step in &memory.stream {
         facts.push(format!("from {} on", bytes(step.from)));
         facts.push(format!("  read {}", cost(step.read)));

@@ -6,9 +6,9 @@
 use super::clusters;
 use narrows::strategy::Placement;
 use narrows_sim::chip::{
-    Arbitration, Bus, Cache, CallCost, Chip, Copying, Core, Dma, DmaMode, Engine, Interrupt, Link,
-    Memory, Port, PortKind, Ports, Rate, Route, Serve, Service, SpanCost, Stream, System, Timer,
-    Within,
+    Arbitration, Bridge, Bus, Cache, CallCost, Chip, Copying, Core, Dma, DmaMode, Engine,
+    Interrupt, Link, Memory, Port, PortKind, Ports, Rate, Route, Serve, Service, SpanCost, Stream,
+    System, Timer, Within,
 };
 use narrows_sim::rtos::Call;
 use narrows_sim::time::{Cost, Frequency};
@@ -16,8 +16,19 @@ use serde_json::{Map, Value, json};
 
 /// The row of a chip.
 pub fn row(chip: &Chip) -> Value {
-    let Chip { name, about, buses, memories, cores, engines, link, ports, clusters: joined, model } =
-        chip;
+    let Chip {
+        name,
+        about,
+        buses,
+        memories,
+        bridges,
+        cores,
+        engines,
+        link,
+        ports,
+        clusters: joined,
+        model,
+    } = chip;
     let memory = |at: usize| memories[at].name.as_str();
     let Ports { ports, dmas, service, routes } = ports;
     // What the service takes is in cycles of the core that does it: the first one's are shown.
@@ -28,6 +39,7 @@ pub fn row(chip: &Chip) -> Value {
         "about": about,
         "buses": buses.iter().map(bus_row).collect::<Vec<_>>(),
         "memories": memories.iter().map(|one| memory_row(chip, one)).collect::<Vec<_>>(),
+        "bridges": bridges.iter().map(|one| bridge_row(chip, one)).collect::<Vec<_>>(),
         "cores": cores.iter().map(|one| core_row(one, memory(one.home))).collect::<Vec<_>>(),
         "engines": engines.iter().map(|one| engine_row(chip, one)).collect::<Vec<_>>(),
         "link": chip.is_linked().then(|| link_row(link, memory)),
@@ -42,9 +54,25 @@ pub fn row(chip: &Chip) -> Value {
 
 fn route_row(chip: &Chip, route: &Route) -> Value {
     let Route { at, to, over } = route;
-    let name = |core: usize| chip.cores[core].name.as_str();
-    let names = |cores: &[usize]| cores.iter().map(|core| name(*core)).collect::<Vec<_>>();
-    json!({ "at": name(*at), "to": names(to), "over": names(over) })
+    json!({ "at": chip.cores[*at].name, "to": names(chip, to), "over": names(chip, over) })
+}
+
+fn bridge_row(chip: &Chip, bridge: &Bridge) -> Value {
+    let Bridge { name, cores, bus, read, write } = bridge;
+    let bus = &chip.buses[*bus];
+    let [read, write] = [read, write].map(|cost| ns(*cost, bus.clock));
+    json!({
+        "name": name,
+        "cores": names(chip, cores),
+        "bus": bus.name,
+        "read_ns": read,
+        "write_ns": write,
+    })
+}
+
+/// Cores by their names.
+fn names<'a>(chip: &'a Chip, cores: &[usize]) -> Vec<&'a str> {
+    cores.iter().filter_map(|core| chip.cores.get(*core)).map(|core| core.name.as_str()).collect()
 }
 
 fn within_row(within: &Within) -> Value {
@@ -142,7 +170,7 @@ pub(super) fn ns(cost: Cost, clock: Frequency) -> f64 {
 }
 
 fn memory_row(chip: &Chip, memory: &Memory) -> Value {
-    let Memory { name, bus, size, width, read, write, beat, cached, stream } = memory;
+    let Memory { name, bus, size, width, read, write, beat, cached, cores, stream } = memory;
     let bus = &chip.buses[*bus];
     let ns = |cost: &Cost| ns(*cost, bus.clock);
     let stream = stream.iter().map(|Stream { from, read, write }| {
@@ -157,6 +185,7 @@ fn memory_row(chip: &Chip, memory: &Memory) -> Value {
         "write_ns": ns(write),
         "beat_ns": ns(beat),
         "cached": cached,
+        "cores": cores.as_ref().map(|cores| names(chip, cores)),
         "stream": stream.collect::<Vec<_>>(),
     })
 }
@@ -283,11 +312,10 @@ fn engine_row(chip: &Chip, engine: &Engine) -> Value {
     // What a core does for it is in that core's cycles; of several, the first one's are shown.
     let first = cores.first().and_then(|core| chip.cores.get(*core));
     let of_core = first.map_or(*clock, |core| core.clock);
-    let cores = cores.iter().filter_map(|core| chip.cores.get(*core));
     json!({
         "name": name,
         "clock_hz": clock.0,
-        "cores": cores.map(|core| core.name.as_str()).collect::<Vec<_>>(),
+        "cores": names(chip, cores),
         "setup_ns": ns(*setup, of_core),
         "descriptor_ns": ns(*descriptor, of_core),
         "refill_ns": ns(*refill, of_core),

@@ -139,7 +139,7 @@ fn a_name_is_a_shipped_one_or_a_file() {
         failure.to_string()
     };
     assert!(message("davinky").contains(
-        "there is no platform davinky: name one of bmm-clusters, bmm-clusters-16, davinci"
+        "there is no platform davinky: name one of am62p, am64x, bmm-clusters, bmm-clusters-16, davinci"
     ));
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("mine.toml");

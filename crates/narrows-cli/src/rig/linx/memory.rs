@@ -21,6 +21,15 @@ const POOLS: u32 = 1 << 20;
 const POOL: u32 = 1 << 18;
 const BETWEEN: u32 = 5 << 20;
 
+/// What there is no room for, how many bytes of it, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    /// Pools of signals.
+    Pools(u64, u64),
+    /// Everything with the frames between cores, which come behind pools.
+    Frames(u64, u64),
+}
+
 /// Bytes of the longest frame that any chip could have room for.
 const MOST: usize = 1 << 22;
 
@@ -37,32 +46,41 @@ pub(crate) struct Map {
 
 impl Map {
     /// A chip's map; where areas are not to be cached, the chip gets a second way to its memory,
-    /// past all caches. None if there is no room.
+    /// past all caches.
+    ///
+    /// # Errors
+    /// There is no room.
     pub fn new(
         chip: &mut Chip,
         cores: usize,
         mtu: usize,
         longest: usize,
         cached: bool,
-    ) -> Option<Map> {
+    ) -> Result<Map, NoRoom> {
+        let home = chip.cores.first().map_or(0, |core| core.home);
+        let size = chip.memories.get(home).map_or(0, |memory| u64::from(memory.size));
         if mtu > MOST {
-            return None;
+            return Err(NoRoom::Frames(mtu as u64, size));
         }
-        let home = chip.cores.first()?.home;
         let mut frames = home;
-        if !cached {
-            let mut past = chip.memories.get(home)?.clone();
+        if let (false, Some(mut past)) = (cached, chip.memories.get(home).cloned()) {
             past.name = format!("{} past caches", past.name);
             past.cached = false;
             chip.memories.push(past);
             frames = chip.memories.len() - 1;
         }
-        let block = u32::try_from(longest).ok()?.checked_next_multiple_of(64)? + 64;
+        let room = u64::from(BETWEEN - POOLS);
+        let least = 4 * (longest as u64 + 64);
+        let block = u32::try_from(longest).ok().filter(|_| least <= room);
+        let block =
+            block.ok_or(NoRoom::Pools(least * cores as u64, room))?.next_multiple_of(64) + 64;
         let map = Map { home, frames, cores: cores as u32, mtu, block };
-        let size = chip.memories.get(home)?.size;
-        let pools = u64::from(POOLS) + u64::from(map.pool()) * u64::from(map.cores);
+        let pools = u64::from(map.pool()) * u64::from(map.cores);
+        if pools > room {
+            return Err(NoRoom::Pools(pools, room));
+        }
         let between = u64::from(BETWEEN) + u64::from(map.unit()) * u64::from(map.cores.pow(2));
-        (pools <= u64::from(BETWEEN) && between <= u64::from(size)).then_some(map)
+        if between > size { Err(NoRoom::Frames(between, size)) } else { Ok(map) }
     }
 
     /// Signals that the pool of a core has room for.

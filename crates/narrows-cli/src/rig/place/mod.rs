@@ -14,6 +14,7 @@ use narrows::endpoint::{Node, Source};
 use narrows::platform::{Instant, Platform, Wait};
 use narrows::strategy::Placement;
 use narrows_host::Trace;
+use narrows_sim::engine::Usage;
 use std::io;
 use std::time::Duration;
 
@@ -56,6 +57,11 @@ pub trait Place: Platform {
 
     /// What a stamp costs.
     fn stamps(&self) -> Stamps;
+
+    /// What the cores and buses of the chip have done so far, where it is a simulated one.
+    fn usage(&self) -> Option<Usage> {
+        None
+    }
 }
 
 /// A core that works.

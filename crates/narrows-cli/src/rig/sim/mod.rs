@@ -94,8 +94,8 @@ pub(crate) fn run<R>(
     simulate(global, chip, needs, work).map(|(made, _)| made)
 }
 
-/// As [`run`], with a pair that has what the chip allows to measure beside the stack, for payloads
-/// of up to `needs.longest` bytes.
+/// As [`simulate`], with a pair that has what the chip allows to measure beside the stack, for
+/// payloads of up to `needs.longest` bytes.
 ///
 /// # Errors
 /// As there.
@@ -104,9 +104,9 @@ pub(crate) fn pair<R>(
     chip: &Chip,
     needs: &Needs,
     work: impl FnOnce(Pair<Cpu>) -> Result<R, Failure>,
-) -> Result<R, Failure> {
+) -> Result<(R, Outcome), Failure> {
     let limits = limits::Limits::new(chip, cores(global, chip)?);
-    run(global, chip, needs, |mut peer| {
+    simulate(global, chip, needs, |mut peer| {
         peer.limits = Some(limits);
         work(Pair::new(peer, needs.longest)?)
     })
@@ -318,6 +318,7 @@ mod tests {
                 pair.calls(literal("copy/spin"), 64, 32)
             })
             .unwrap()
+            .0
         };
         let before = call(&chip());
         for (core, words) in [(0, 0.0), (1, 16.0)] {
@@ -338,6 +339,7 @@ mod tests {
                 pair.calls(literal(strategy), bytes, 32)
             })
             .unwrap()
+            .0
         };
         let mut with = chip();
         let cost = |us: u64| Cost::Time(Time::nanos(1000 * us));

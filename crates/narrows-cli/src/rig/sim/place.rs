@@ -7,6 +7,7 @@ use narrows::platform::Instant;
 use narrows_host::{Record, Trace};
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::{Cpu, Stamp};
+use narrows_sim::engine::Usage;
 use narrows_sim::time::Time;
 
 use super::limits::Limits;
@@ -56,6 +57,10 @@ impl Place for Cpu {
 
     fn stamps(&self) -> Stamps {
         stamps(self.chip(), Cpu::core(self))
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        Some(Cpu::usage(self))
     }
 }
 

@@ -74,6 +74,7 @@ fn memory(name: &str, size: u32, read: u64, cached: bool) -> Memory {
         write: Cost::Cycles(read),
         beat: Cost::Cycles(1),
         cached,
+        cores: None,
         stream: Vec::new(),
     }
 }
@@ -95,6 +96,7 @@ pub fn chip() -> Chip {
             overhead: Cost::Cycles(1),
             arbitration: Arbitration::RoundRobin,
         }],
+        bridges: Vec::new(),
         memories: vec![memory("sram", 4 << 20, 1, false), memory("sdram", 32 << 20, 8, true)],
         cores: vec![core("gpp"), core("dsp")],
         engines: vec![Engine {

@@ -17,7 +17,7 @@ use super::placement::{self, APPLICATION};
 use super::processes::wake;
 use crate::base::failure::{Failure, Kind};
 use crate::formats::linx::{Counter, DriverName};
-use crate::rig::linx::memory::Map;
+use crate::rig::linx::memory::{Map, NoRoom};
 use crate::rig::linx::side::Purpose;
 
 /// Between two requests.
@@ -124,15 +124,20 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
     };
     let longest = run.bytes.max(log_bytes).max(LOG_REQUEST);
     let name = chip.name.clone();
-    let no_room = || {
-        Failure::new(
-            Kind::Usage,
-            format!(
-                "{} has no room for {cores} cores with signals of {longest} bytes: choose \
-                     shorter ones, a smaller --mtu, or another platform",
-                name
+    let no_room = |why: NoRoom| {
+        let text = match why {
+            NoRoom::Pools(needed, room) => format!(
+                "there is no room for pools of {cores} cores for signals of {longest} bytes: they take \
+                 {needed} bytes, and have {room}: choose fewer --bytes, or fewer cores"
             ),
-        )
+            NoRoom::Frames(needed, size) => format!(
+                "{name} has no room for frames of {} bytes between {cores} cores: with pools they take \
+                 {needed} bytes or more, and the memory of its first core has {size}: choose a smaller \
+                 --mtu, fewer cores, or another --on",
+                run.mtu
+            ),
+        };
+        Failure::new(Kind::Usage, text)
     };
     if cores > chip.cores.len() {
         let has = chip.cores.len();
@@ -142,7 +147,7 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
         ));
     }
     let map = Map::new(&mut chip, cores, run.mtu, longest, run.cached);
-    let map = map.ok_or_else(no_room)?;
+    let map = map.map_err(no_room)?;
     fits_pool(run, map.blocks() as usize, &name)?;
     let needs_engine = matches!(run.setup.driver, DriverName::DmaAck | DriverName::DmaNoack);
     if needs_engine && (0..cores).any(|core| !chip.engines.iter().any(|e| e.cores.contains(&core)))
@@ -157,7 +162,11 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
         let speaks = move |other: usize| {
             flows.contains(&(number, other)) || flows.contains(&(other, number))
         };
-        let core = Core::new(number, run.setup, &map, &services, speaks).ok_or_else(no_room)?;
+        let core = Core::new(number, run.setup, &map, &services, speaks).ok_or_else(|| {
+            let text =
+                format!("no driver carries frames of {} bytes: choose another --mtu", run.mtu);
+            Failure::new(Kind::Usage, text)
+        })?;
         all.push(Rc::new(core));
     }
     let log = Log::default();

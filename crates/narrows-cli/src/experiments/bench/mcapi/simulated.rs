@@ -15,7 +15,7 @@ use crate::rig::service::mcapi::{Batch, LONGEST};
 use crate::rig::sim;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
-use narrows_sim::engine::{Settings, Simulation};
+use narrows_sim::engine::{Settings, Simulation, Usage};
 use std::cell::RefCell;
 
 /// The number of the node that measures.
@@ -41,7 +41,7 @@ pub(super) fn measure(
     global: &Global,
     chip: &Chip,
     sessions: &[Session],
-) -> Result<Vec<f64>, Failure> {
+) -> Result<(Vec<f64>, Usage), Failure> {
     let cores = sim::cores(global, chip)?;
     let chip = home::linked(chip).ok_or_else(|| defect("links of MCAPI have no layout"))?;
     let (called, answered) = (RefCell::new(None), RefCell::new(None));
@@ -63,10 +63,11 @@ pub(super) fn measure(
     if let Some(Err(why)) = answered.take() {
         return Err(refused(why));
     }
-    ran.map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
+    let outcome = ran.map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
     let times = called.take().ok_or_else(|| defect("the simulation ended before its caller"))?;
     let times = times.map_err(refused)?;
-    times.into_iter().collect::<Option<_>>().ok_or_else(corrupted)
+    let times = times.into_iter().collect::<Option<_>>().ok_or_else(corrupted)?;
+    Ok((times, outcome.usage()))
 }
 
 fn call(cpu: &Cpu, sessions: &[Session]) -> Outcome<Times> {

@@ -1,6 +1,6 @@
 //! The charts of a run.
 
-use super::{Distribution, Flow, PHASES, medians};
+use super::{Distribution, Flow, PHASES};
 use crate::base::page::chart::{Cell, Chart, Data, Kind};
 use crate::base::page::words::front;
 use crate::base::report::{DecisionRow, RunRow};
@@ -18,8 +18,9 @@ fn percentiles_of(one: &Summary) -> [f64; 5] {
 pub(super) fn phases(flow: &Flow<'_>) -> Chart {
     let letters = PHASES.map(|(letter, _)| letter);
     let mut data = Data::new(&["strategy", "A", "B", "C", "D", "E", "round trip"]);
-    for row in flow.rows.iter().filter(|row| row.phase_calls > 0) {
-        let parts = medians(&row.phases_us).map(Cell::from);
+    for row in &flow.rows {
+        let Some(parts) = row.phase_medians() else { continue };
+        let parts = parts.map(Cell::from);
         data.row(
             [Cell::from(&row.strategy)].into_iter().chain(parts).chain([row.rtt_us.median.into()]),
         );
@@ -244,7 +245,8 @@ pub(super) fn everything(rows: &[RunRow]) -> Chart {
         "not possible",
     ]);
     for row in rows {
-        let phases = medians(&row.phases_us).map(|one| (row.phase_calls > 0).then_some(one));
+        let medians = row.phase_medians();
+        let phases = [0, 1, 2, 3, 4].map(|at| medians.map(|all| all[at]));
         let trips = percentiles_of(&row.rtt_us);
         let figures = trips.into_iter().chain([
             row.jitter_us.median,

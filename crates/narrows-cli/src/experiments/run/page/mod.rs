@@ -6,7 +6,7 @@ mod chosen;
 
 use crate::base::page::Page;
 use crate::base::page::words::{Best, Contender, best, micros, share};
-use crate::base::report::{Phases, RunReport, RunRow};
+use crate::base::report::{RunReport, RunRow};
 use crate::base::table::{counted, number};
 use crate::formats::workload::Workload;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(super) fn page(
     run: &RunReport,
     distributions: &[Distribution],
 ) -> Page {
-    let RunReport { report, decisions } = run;
+    let RunReport { report, decisions, .. } = run;
     let rows = &report.results;
     let strategies = distinct(rows.iter().map(|row| row.strategy.as_str()));
     let title = format!(
@@ -177,16 +177,17 @@ impl<'a> Flow<'a> {
 
     /// Which phase takes most, and what no strategy can shorten.
     fn dominant(&self) -> String {
-        let phased: Vec<&&RunRow> = self.rows.iter().filter(|row| row.phase_calls > 0).collect();
-        let Some(first) = phased.first() else { return String::new() };
-        let longest = |row: &RunRow| {
-            let medians = medians(&row.phases_us);
+        let phased = self.rows.iter();
+        let phased = phased.filter_map(|row| Some((row.strategy.as_str(), row.phase_medians()?)));
+        let phased: Vec<(&str, [f64; 5])> = phased.collect();
+        let Some((first, own)) = phased.first() else { return String::new() };
+        let longest = |medians: &[f64; 5]| {
             (0..medians.len()).max_by(|a, b| medians[*a].total_cmp(&medians[*b])).unwrap_or(0)
         };
         let most = (0..PHASES.len())
-            .max_by_key(|phase| phased.iter().filter(|row| longest(row) == *phase).count())
+            .max_by_key(|phase| phased.iter().filter(|(_, row)| longest(row) == *phase).count())
             .unwrap_or(0);
-        let count = phased.iter().filter(|row| longest(row) == most).count();
+        let count = phased.iter().filter(|(_, row)| longest(row) == most).count();
         let (letter, meaning) = PHASES[most];
         let mut said = match phased.len() {
             1 => format!("{letter}, {meaning}, is the longest phase: "),
@@ -194,15 +195,10 @@ impl<'a> Flow<'a> {
                 "{letter}, {meaning}, is the longest phase of {count} of {all} strategies. "
             ),
         };
-        let (own, all) = (medians(&first.phases_us), medians(&first.phases_us).iter().sum());
-        let at = longest(first);
-        said += &format!(
-            "In {} {} is {} of A to E.",
-            first.strategy,
-            PHASES[at].0,
-            share(own[at], all)
-        );
-        let least = phased.iter().map(|row| row.phases_us.c.median).reduce(f64::min).unwrap_or(0.0);
+        let at = longest(own);
+        let part = share(own[at], own.iter().sum());
+        said += &format!("In {first} {} is {part} of A to E.", PHASES[at].0);
+        let least = phased.iter().map(|(_, row)| row[2]).reduce(f64::min).unwrap_or(0.0);
         if least > 0.0 && phased.len() > 1 {
             said += &format!(
                 " The limit is the other core's own work: C is never below {}.",
@@ -211,10 +207,6 @@ impl<'a> Flow<'a> {
         }
         said
     }
-}
-
-pub(super) fn medians(phases: &Phases) -> [f64; 5] {
-    [phases.a, phases.b, phases.c, phases.d, phases.e].map(|one| one.median)
 }
 
 /// The headline where strategies were carried out one after the other.
@@ -258,8 +250,9 @@ fn reason(flow: &Flow<'_>, fastest: &Best<'_>) -> String {
     let (Some(one), Some(other)) = (flow.row(first.name), flow.row(second.name)) else {
         return said;
     };
-    if one.phase_calls > 0 && other.phase_calls > 0 && fastest.apart != Some(false) {
-        let (own, theirs) = (medians(&one.phases_us), medians(&other.phases_us));
+    if let (Some(own), Some(theirs)) = (one.phase_medians(), other.phase_medians())
+        && fastest.apart != Some(false)
+    {
         let saved = |at: &usize| theirs[*at] - own[*at];
         let most = (0..PHASES.len()).max_by(|a, b| saved(a).total_cmp(&saved(b))).unwrap_or(0);
         let (letter, meaning) = PHASES[most];

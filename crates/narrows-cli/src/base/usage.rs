@@ -1,0 +1,174 @@
+//! What the cores, caches and buses of a simulated chip did, as rows of JSON and as tables.
+
+use crate::base::table::{Align, Table, number};
+use narrows_sim::chip::Chip;
+use narrows_sim::engine::{BusUse, CacheUse, CoreUse, Usage};
+use narrows_sim::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// What the parts of a chip did in a while.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChipRow {
+    /// In which while: a strategy of a run, or what a bench's simulation was of.
+    pub of: String,
+    /// How long it was, in virtual time.
+    pub time_us: f64,
+    /// Each core.
+    pub cores: Vec<CoreRow>,
+    /// Each bus.
+    pub buses: Vec<BusRow>,
+}
+
+/// What a core did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoreRow {
+    /// Its name.
+    pub core: String,
+    /// How long a process or a service routine was on it.
+    pub busy_us: f64,
+    /// How long nothing was.
+    pub idle_us: f64,
+    /// How often it went from one process to another.
+    pub switches: u64,
+    /// How often it was interrupted.
+    pub interrupts: u64,
+    /// How much of `busy_us` went to interrupts.
+    pub interrupt_us: f64,
+    /// Its data cache, if it has one: words.
+    pub data: Option<CacheRow>,
+    /// Its instruction cache, if it has one: lines.
+    pub instructions: Option<CacheRow>,
+    /// Its second level, if it has one: lines.
+    pub second: Option<CacheRow>,
+}
+
+/// What a cache did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CacheRow {
+    /// How often something was there.
+    pub hits: u64,
+    /// How often it was not.
+    pub misses: u64,
+}
+
+/// What a bus did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BusRow {
+    /// Its name.
+    pub bus: String,
+    /// Transfers over it.
+    pub transfers: u64,
+    /// How long they had it.
+    pub busy_us: f64,
+    /// How long they waited for it, all together, but those that look at a word again.
+    pub waited_us: f64,
+}
+
+fn micros(time: Time) -> f64 {
+    time.0 as f64 / 1e6
+}
+
+fn cache(used: Option<CacheUse>) -> Option<CacheRow> {
+    used.map(|used| CacheRow { hits: used.hits(), misses: used.misses })
+}
+
+impl ChipRow {
+    /// What a chip's parts did.
+    pub fn new(of: impl Into<String>, chip: &Chip, usage: &Usage) -> ChipRow {
+        let Usage { time, cores, buses } = usage;
+        let core = |(core, used): (&narrows_sim::chip::Core, &CoreUse)| CoreRow {
+            core: core.name.clone(),
+            busy_us: micros(used.busy),
+            idle_us: micros(time.since(used.busy)),
+            switches: used.switches,
+            interrupts: used.interrupts,
+            interrupt_us: micros(used.interrupt_time),
+            data: cache(used.data),
+            instructions: cache(used.instructions),
+            second: cache(used.second),
+        };
+        let bus = |(bus, used): (&narrows_sim::chip::Bus, &BusUse)| BusRow {
+            bus: bus.name.clone(),
+            transfers: used.transfers,
+            busy_us: micros(used.busy),
+            waited_us: micros(used.waited),
+        };
+        ChipRow {
+            of: of.into(),
+            time_us: micros(*time),
+            cores: chip.cores.iter().zip(cores).map(core).collect(),
+            buses: chip.buses.iter().zip(buses).map(bus).collect(),
+        }
+    }
+
+    /// Its tables, beneath a heading.
+    pub fn text(&self) -> String {
+        let mut text =
+            format!("\nthe chip, {}: {} µs of virtual time\n", self.of, number(self.time_us));
+        text.push_str(&self.cores_text());
+        text.push_str(&self.caches_text());
+        text.push_str(&self.buses_text());
+        text
+    }
+
+    fn percent(&self, micros: f64) -> String {
+        number(if self.time_us > 0.0 { 100.0 * micros / self.time_us } else { 0.0 })
+    }
+
+    fn cores_text(&self) -> String {
+        let names = ["core", "busy %", "idle %", "switches", "interrupts", "in interrupts %"];
+        let mut table = table(&names);
+        for core in &self.cores {
+            table.row(vec![
+                core.core.clone(),
+                self.percent(core.busy_us),
+                self.percent(core.idle_us),
+                core.switches.to_string(),
+                core.interrupts.to_string(),
+                self.percent(core.interrupt_us),
+            ]);
+        }
+        table.render()
+    }
+
+    fn caches_text(&self) -> String {
+        let mut table = table(&["cache", "hits", "misses", "misses %"]);
+        let mut any = false;
+        for core in &self.cores {
+            let caches =
+                [("data", core.data), ("code", core.instructions), ("second", core.second)];
+            for (name, used) in caches {
+                let Some(CacheRow { hits, misses }) = used else { continue };
+                let all = (hits + misses).max(1) as f64;
+                let share = number(100.0 * misses as f64 / all);
+                let name = format!("{} {name}", core.core);
+                table.row(vec![name, hits.to_string(), misses.to_string(), share]);
+                any = true;
+            }
+        }
+        if any { table.render() } else { String::new() }
+    }
+
+    fn buses_text(&self) -> String {
+        let names = ["bus", "busy %", "transfers", "waited for %"];
+        let mut table = table(&names);
+        for bus in &self.buses {
+            table.row(vec![
+                bus.bus.clone(),
+                self.percent(bus.busy_us),
+                bus.transfers.to_string(),
+                self.percent(bus.waited_us),
+            ]);
+        }
+        table.render()
+    }
+}
+
+fn table(names: &[&str]) -> Table {
+    let columns: Vec<(&str, Align)> = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| (*name, if at == 0 { Align::Left } else { Align::Right }))
+        .collect();
+    Table::new(&columns)
+}
