@@ -273,11 +273,16 @@ pub struct SpanCost {
     pub leave: Cost,
     /// Bytes of code it runs through, for the instruction cache.
     pub code: u32,
+    /// Bytes of that, from its beginning on, that it runs through once more.
+    pub again: u32,
+    /// Words of its stack and of control blocks, for the data cache.
+    pub words: u32,
 }
 
 impl SpanCost {
     /// Nothing.
-    pub const NONE: SpanCost = SpanCost { enter: Cost::NONE, leave: Cost::NONE, code: 0 };
+    pub const NONE: SpanCost =
+        SpanCost { enter: Cost::NONE, leave: Cost::NONE, code: 0, again: 0, words: 0 };
 }
 
 /// A copy engine.

@@ -84,7 +84,7 @@ pub(super) const ENGINE: [&str; 10] = [
 pub(super) const COPY: [&str; 3] = ["start", "word", "private"];
 pub(super) const TIMER: [&str; 3] = ["resolution", "read", "read_user"];
 pub(super) const INTERRUPT: [&str; 5] = ["ring", "latency", "entry", "service", "code"];
-pub(super) const SPAN: [&str; 3] = ["enter", "leave", "code"];
+pub(super) const SPAN: [&str; 5] = ["enter", "leave", "code", "again", "words"];
 const INSTRUCTION_CACHE: [&str; 3] = ["size", "line", "ways"];
 pub(super) const CACHE: [&str; 5] = ["size", "line", "ways", "write_back", "allocate"];
 const AN_ARBITRATION: &str = "\"round_robin\", or a table with a weight for each core and engine";
@@ -337,7 +337,9 @@ fn spans(core: &Table<'_>) -> Result<Vec<(Span, SpanCost)>, Mistake> {
         let table = value.table(&SPAN)?;
         let code = table.find("code").map_or(Ok(0), |value| value.bytes(0..=MOST_CODE))?;
         let (enter, leave) = (table.cost_or_none("enter")?, table.cost_or_none("leave")?);
-        all.push((span, SpanCost { enter, leave, code }));
+        let again = table.find("again").map_or(Ok(0), |value| value.bytes(0..=code))?;
+        let words = system::words(&table, "words")?;
+        all.push((span, SpanCost { enter, leave, code, again, words }));
     }
     Ok(all)
 }

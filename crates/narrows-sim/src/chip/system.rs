@@ -5,8 +5,19 @@ use crate::file::{Mistake, Table, Value};
 use crate::time::Cost;
 
 /// The keys of its table.
-pub(super) const KEYS: [&str; 8] =
-    ["switch", "switch_words", "entry_words", "sleep", "tick", "tick_service", "calls", "swapping"];
+pub(super) const KEYS: [&str; 9] = [
+    "switch",
+    "switch_words",
+    "entry_words",
+    "code",
+    "sleep",
+    "tick",
+    "tick_service",
+    "calls",
+    "swapping",
+];
+/// The most bytes of code that a cycle runs through.
+const MOST_CODE: u32 = 64;
 /// The most words that anything touches.
 const MOST_WORDS: u32 = 1 << 16;
 
@@ -15,11 +26,14 @@ const MOST_WORDS: u32 = 1 << 16;
 pub struct System {
     /// From one process to another.
     pub switch: Cost,
-    /// Words of data that a switch loads or stores, and an interrupt's entry: without a data cache
-    /// each takes what reading one from the core's home memory takes more than finding it there.
+    /// Words of data that a switch loads or stores, and an interrupt's entry: they go through the
+    /// data cache, or, without one, each takes what reading one from the core's home memory takes
+    /// more than finding it there.
     pub switch_words: u32,
     /// See [`System::switch_words`].
     pub entry_words: u32,
+    /// Bytes of code that a switch and each call run through for each cycle that they take.
+    pub code: u32,
     /// What going to sleep takes.
     pub sleep: Cost,
     /// Its clock ticks on multiples of this, and timers end with a tick; nothing: they end at any
@@ -40,7 +54,7 @@ pub struct System {
 pub struct CallCost {
     /// With what it touches in the data cache.
     pub takes: Cost,
-    /// Words of data that it loads or stores, for a core without a data cache.
+    /// Words of data that it loads or stores.
     pub words: u32,
 }
 
@@ -55,6 +69,7 @@ impl System {
             switch: table.cost("switch")?,
             switch_words: words(table, "switch_words")?,
             entry_words: words(table, "entry_words")?,
+            code: table.find("code").map_or(Ok(0), |value| value.number(0..=MOST_CODE))?,
             sleep: table.cost("sleep")?,
             tick: table.cost("tick")?,
             tick_service: table.cost("tick_service")?,
@@ -96,6 +111,6 @@ fn call_cost(value: &Value<'_>) -> Result<CallCost, Mistake> {
 }
 
 /// Words of data that something touches; none if it is not said.
-fn words(table: &Table<'_>, key: &str) -> Result<u32, Mistake> {
+pub(super) fn words(table: &Table<'_>, key: &str) -> Result<u32, Mistake> {
     table.find(key).map_or(Ok(0), |value| value.number(0..=MOST_WORDS))
 }

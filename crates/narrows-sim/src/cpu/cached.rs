@@ -2,6 +2,7 @@
 
 use super::Cpu;
 use super::access::{pieces, words};
+use super::rates::Traffic;
 use crate::events::bus::BURST;
 use crate::events::state::Core;
 use crate::part::cache::{Cache, Tag};
@@ -247,6 +248,24 @@ impl Cpu {
             self.with(instructions, |cache| lines.find(|tag| cache.find(*tag).is_none()))
         {
             self.bring(instructions, missing);
+        }
+    }
+
+    /// Fetches what software runs through, and touches its data, as far as the caches do not have
+    /// it. Every other line of the data is written.
+    pub(crate) fn run_through(&self, Traffic { code, again, data: (start, len) }: &Traffic) {
+        self.run_code(*code);
+        self.run_code((code.0, *again));
+        let home = self.rates().home;
+        let Some(line) = self.cached(home).filter(|_| *len > 0) else { return };
+        for (at, _) in pieces(*start, *len as usize, line) {
+            let place = self.bring(data, Tag { memory: home, address: at - at % line });
+            if (at / line).is_multiple_of(2) {
+                self.with(data, |cache| {
+                    let dirty = cache.shape.write_back;
+                    cache.write(place, 0, &[], dirty);
+                });
+            }
         }
     }
 }

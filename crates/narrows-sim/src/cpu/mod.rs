@@ -10,7 +10,7 @@ mod engine;
 mod lay;
 mod mutex;
 mod ports;
-mod rates;
+pub(crate) mod rates;
 mod reach;
 mod region;
 mod rendezvous;
@@ -357,7 +357,7 @@ impl Platform for Cpu {
             self.shared.stamps.borrow_mut().push(Stamp { time, span, edge, id });
         }
         if edge == Edge::Enter {
-            self.run_code(takes.code);
+            self.run_through(&takes.traffic);
             self.compute(takes.enter);
         } else {
             self.trace_span(span, edge, id);

@@ -2,16 +2,33 @@
 
 use crate::chip::Call;
 use crate::chip::{self, CallCost, Chip, SpanCost};
-use crate::time::Time;
+use crate::time::{Cost, Time};
 use narrows::span::Span;
+
+/// What software fetches and touches: where that lies in the core's home memory, and how long it
+/// is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Traffic {
+    pub code: (u32, u32),
+    /// Bytes of the code that are run through once more.
+    pub again: u32,
+    /// Its stack and control blocks.
+    pub data: (u32, u32),
+}
 
 /// What a span takes on a core.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpanTime {
     pub enter: Time,
     pub leave: Time,
-    /// Where its code lies in the core's home memory, and how long it is.
-    pub code: (u32, u32),
+    pub traffic: Traffic,
+}
+
+/// What a call of the system takes on a core.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CallTime {
+    pub takes: Time,
+    pub traffic: Traffic,
 }
 
 /// What things take on a core.
@@ -37,9 +54,12 @@ pub(crate) struct Rates {
     pub sleep: Time,
     pub tick: Time,
     pub tick_service: Time,
-    pub calls: [Time; Call::ALL.len()],
+    pub calls: [CallTime; Call::ALL.len()],
     /// Of calls that give the core away.
-    pub swapping: [Time; Call::ALL.len()],
+    pub swapping: [CallTime; Call::ALL.len()],
+    /// What a switch and an interrupt's entry fetch and touch.
+    pub switch: Traffic,
+    pub entry: Traffic,
     pub spans: [SpanTime; Span::ALL.len()],
     /// What bridges take on the way to each memory, of transfers that read and of those that write;
     /// empty where there is none.
@@ -76,20 +96,49 @@ impl Rates {
     pub fn new(chip: &Chip, number: usize, code: &mut u32) -> Rates {
         let core = &chip.cores[number];
         let bridged = chip.bridges.iter().any(|bridge| bridge.cores.contains(&number));
-        let ways = |memory: &chip::Memory| {
+        let bridges = |memory: &chip::Memory| {
             [false, true].map(|write| chip.bridged(number, memory.bus, write))
         };
-        let at = |cost: crate::time::Cost| cost.at(core.clock);
-        let taking = |cost: CallCost| at(cost.takes) + chip.words(number, cost.words);
+        let at = |cost: Cost| cost.at(core.clock);
+        let system = &core.system;
+        let span = |span: Span| *core.span(span).unwrap_or(&SpanCost::NONE);
+        let ways = |call: Call| [system.call(call), system.swapping(call)];
+        let code_of = |cost: Cost| {
+            let cycles = at(cost).micros() * core.clock.0 as f64 / 1e6;
+            (cycles * f64::from(system.code)) as u32
+        };
         let mut place = |len: u32| {
             let start = *code;
             *code = start.saturating_add(len.next_multiple_of(32));
-            (start, len)
+            start
         };
-        let spans = Span::ALL.map(|span| {
-            let SpanCost { enter, leave, code } = *core.span(span).unwrap_or(&SpanCost::NONE);
-            SpanTime { enter: at(enter), leave: at(leave), code: place(code) }
+        let longest = |[a, b]: [u32; 2]| a.max(b);
+        // Code lies together and data behind it, as linkers lay them.
+        let span_code = Span::ALL.map(|one| place(span(one).code));
+        let service_code = (place(core.interrupt.code), core.interrupt.code);
+        let switch_code = place(code_of(system.switch));
+        let call_code =
+            Call::ALL.map(|one| place(longest(ways(one).map(|way| code_of(way.takes)))));
+        let span_data = Span::ALL.map(|one| place(span(one).words * 4));
+        let switch_data = place(system.switch_words * 4);
+        let entry_data = place(system.entry_words * 4);
+        let call_data = Call::ALL.map(|one| place(longest(ways(one).map(|way| way.words)) * 4));
+
+        let spans = Span::ALL.map(|one| {
+            let SpanCost { enter, leave, code, again, words } = span(one);
+            let (code, data) = ((span_code[one as usize], code), span_data[one as usize]);
+            let traffic = Traffic { code, again, data: (data, words * 4) };
+            SpanTime { enter: at(enter), leave: at(leave), traffic }
         });
+        let taking = |(code, data), takes: Cost, words: u32| Traffic {
+            code: (code, code_of(takes)),
+            again: 0,
+            data: (data, words * 4),
+        };
+        let call = |one: Call, CallCost { takes, words }: CallCost| CallTime {
+            takes: at(takes) + chip.words(number, words),
+            traffic: taking((call_code[one as usize], call_data[one as usize]), takes, words),
+        };
         Rates {
             home: core.home,
             burst: core.burst.clamp(4, crate::events::bus::BURST as u32),
@@ -106,16 +155,22 @@ impl Rates {
             ring: at(core.interrupt.ring),
             latency: at(core.interrupt.latency),
             service: at(core.interrupt.service),
-            service_code: place(core.interrupt.code),
-            sleep: at(core.system.sleep),
-            tick: at(core.system.tick),
-            tick_service: at(core.system.tick_service),
-            calls: Call::ALL.map(|call| taking(core.system.call(call))),
-            swapping: Call::ALL.map(|call| taking(core.system.swapping(call))),
+            service_code,
+            sleep: at(system.sleep),
+            tick: at(system.tick),
+            tick_service: at(system.tick_service),
+            calls: Call::ALL.map(|one| call(one, system.call(one))),
+            swapping: Call::ALL.map(|one| call(one, system.swapping(one))),
+            switch: taking((switch_code, switch_data), system.switch, system.switch_words),
+            entry: Traffic {
+                code: service_code,
+                again: 0,
+                data: (entry_data, system.entry_words * 4),
+            },
             barred: (chip.memories.iter().zip(0..u64::BITS))
                 .filter(|(memory, _)| !memory.is_reached(number))
                 .fold(0, |bits, (_, at)| bits | 1 << at),
-            bridges: chip.memories.iter().filter(|_| bridged).map(ways).collect(),
+            bridges: chip.memories.iter().filter(|_| bridged).map(bridges).collect(),
             spans,
         }
     }

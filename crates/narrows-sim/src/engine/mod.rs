@@ -182,6 +182,7 @@ impl<'a> Simulation<'a> {
         Pid(self.add(core, name.into(), (priority, true), Frame::default(), move |cpu| {
             let os = cpu.os();
             loop {
+                os.entered();
                 body(&os);
                 if !cpu.next_interrupt() {
                     return;

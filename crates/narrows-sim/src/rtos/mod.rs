@@ -21,6 +21,7 @@ pub use crate::chip::Call;
 pub use crate::kernel::{Semaphore, Signal, Unknown};
 
 use crate::cpu::Cpu;
+use crate::cpu::rates::{CallTime, Traffic};
 use crate::events::Pid;
 use crate::events::coroutine::Door;
 use crate::events::state::{INTERRUPT, Progress, State, WokenBy};
@@ -215,13 +216,20 @@ impl Os {
 
     /// What a call takes.
     fn charge(&self, call: Call) {
-        self.take(self.cpu.rates().calls[call as usize]);
+        let CallTime { takes, traffic } = self.cpu.rates().calls[call as usize];
+        self.work(takes, &traffic);
     }
 
-    /// Does the work of a call, which is the system's.
-    fn take(&self, time: Time) {
+    /// An interrupt process begins: what that fetches and touches.
+    pub(crate) fn entered(&self) {
+        self.work(Time::ZERO, &self.cpu.rates().entry);
+    }
+
+    /// Does what is the system's.
+    fn work(&self, time: Time, traffic: &Traffic) {
         let had = |cpu: &Cpu| cpu.machine().state.borrow().had(cpu.process());
         let before = had(&self.cpu);
+        self.cpu.run_through(traffic);
         self.cpu.compute(time);
         let took = had(&self.cpu).since(before);
         self.cpu.machine().state.borrow_mut().took(self.cpu.process(), took);
@@ -250,7 +258,9 @@ impl Os {
     /// What a call takes, if it gives the core away or if not.
     fn charge_swapping(&self, call: Call, swaps: bool) {
         let rates = self.cpu.rates();
-        self.take(if swaps { rates.swapping } else { rates.calls }[call as usize]);
+        let of = if swaps { &rates.swapping } else { &rates.calls };
+        let CallTime { takes, traffic } = of[call as usize];
+        self.work(takes, &traffic);
     }
 
     /// Whether this is an interrupt process.
@@ -299,6 +309,7 @@ impl Os {
         let end = if self.interrupts() { start } else { start + within };
         self.cpu.alarm(end);
         let mut got = None;
+        let mut slept = false;
         loop {
             let mut again = false;
             self.cpu.act(|state, own| {
@@ -309,11 +320,15 @@ impl Os {
                 }
                 again
             });
+            slept |= again;
             if !again || self.cpu.gone() {
                 break;
             }
         }
         self.cpu.end_wait();
+        if slept {
+            self.work(Time::ZERO, &self.cpu.rates().switch);
+        }
         got
     }
 }

@@ -21,5 +21,6 @@ mod scheduling;
 mod stamps;
 mod stuck;
 mod traces;
+mod traffic;
 mod upkeep;
 mod usage;

@@ -51,7 +51,9 @@ fn a_cache_says_what_was_there_and_what_was_not() {
 
 #[test]
 fn a_core_says_what_its_interrupts_took() {
-    let chip = crate::common::chip();
+    let mut chip = crate::common::chip();
+    // Nothing is fetched.
+    chip.cores[0].interrupt.code = 0;
     let mut simulation = Simulation::new(&chip, Settings::default());
     let interrupt = simulation.interrupt(0, "interrupt", 0, |os| os.cpu().compute(CYCLE * 70));
     simulation.process(0, "process", 1, move |cpu| {

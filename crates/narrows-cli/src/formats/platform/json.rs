@@ -231,8 +231,14 @@ fn core_row(core: &Core, home_name: &str) -> Value {
         serve,
     } = core;
     let ns = |cost: &Cost| ns(*cost, *clock);
-    let spans = spans.iter().map(|(span, SpanCost { enter, leave, code })| {
-        let value = json!({ "enter_ns": ns(enter), "leave_ns": ns(leave), "code": code });
+    let spans = spans.iter().map(|(span, SpanCost { enter, leave, code, again, words })| {
+        let value = json!({
+            "enter_ns": ns(enter),
+            "leave_ns": ns(leave),
+            "code": code,
+            "again": again,
+            "words": words,
+        });
         (span.name().to_owned(), value)
     });
     let functions =
@@ -275,8 +281,17 @@ fn core_row(core: &Core, home_name: &str) -> Value {
 }
 
 fn system_row(system: &System, clock: Frequency) -> Value {
-    let System { switch, switch_words, entry_words, sleep, tick, tick_service, calls, swapping } =
-        system;
+    let System {
+        switch,
+        switch_words,
+        entry_words,
+        code,
+        sleep,
+        tick,
+        tick_service,
+        calls,
+        swapping,
+    } = system;
     let ns = |cost: &Cost| ns(*cost, clock);
     let costs = |calls: &[(Call, CallCost)]| {
         let row = |(call, CallCost { takes, words }): &(Call, CallCost)| {
@@ -288,6 +303,7 @@ fn system_row(system: &System, clock: Frequency) -> Value {
         "switch_ns": ns(switch),
         "switch_words": switch_words,
         "entry_words": entry_words,
+        "code": code,
         "sleep_ns": ns(sleep),
         "tick_ns": ns(tick),
         "tick_service_ns": ns(tick_service),

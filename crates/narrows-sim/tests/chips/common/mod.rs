@@ -51,6 +51,7 @@ pub fn core(name: &str) -> Core {
         system: System {
             switch: Cost::Cycles(60),
             switch_words: 0,
+            code: 0,
             entry_words: 0,
             sleep: Cost::Cycles(50),
             tick: Cost::NONE,
