@@ -70,7 +70,6 @@ fn figures_that_are_quoted_are_inputs() {
         "S2.table4",
         "S3.code",
         "S4.collision",
-        "S4.log.128",
         "S4.instrument",
         "S4.t0.cpu128",
     ];

@@ -342,12 +342,12 @@ fn what_calls_take_more_after_a_sleep_is_what_the_model_has_not() {
         assert_eq!(made.idle, Idle::default(), "chips are not asked");
         made.seldom = 0.0;
         let mut lacking = made;
-        lacking.caller.request -= 500e-6;
+        lacking.caller.request -= 200e-6;
         costs::idle(&mut peer, 1, &mut made)?;
         costs::idle(&mut peer, 1, &mut lacking)?;
         Ok([made.idle, lacking.idle])
     });
-    for (idle, more) in found.unwrap().into_iter().zip([0.0, 500e-6]) {
+    for (idle, more) in found.unwrap().into_iter().zip([0.0, 200e-6]) {
         for part in [idle.interrupt, idle.poll, idle.coalesced] {
             assert!((part - more).abs() < 10e-6, "{more}: {idle:?}");
         }

@@ -46,6 +46,7 @@ pub struct Experiment {
     /// What was done.
     pub what: String,
     /// What came of it.
+    #[serde(default)]
     pub figures: Vec<Figure>,
     /// Figures whose order counts.
     #[serde(default)]
@@ -98,8 +99,12 @@ pub struct Order {
     pub key: String,
     /// What is in order.
     pub what: String,
-    /// The keys of the figures.
+    /// The keys of the figures; where the source has words and no figures, what it compares, the
+    /// largest first.
     pub of: Vec<String>,
+    /// Whether the source has words and no figures.
+    #[serde(default)]
+    pub in_words: bool,
 }
 
 /// Why some figures miss or some orders are lost.

@@ -91,7 +91,9 @@ pub fn measure(experiment: &Experiment) -> Result<Vec<Row>, Failure> {
         .find(|(id, _)| *id == experiment.id)
         .ok_or_else(|| defect("there is no experiment"))?;
     let found = run(&chip_of(experiment.source())?)?;
-    if !experiment.figures.iter().all(|figure| found.contains_key(&figure.key)) {
+    let figures = experiment.figures.iter().map(|figure| &figure.key);
+    let mut wanted = figures.chain(experiment.orders.iter().flat_map(|order| &order.of));
+    if !wanted.all(|key| found.contains_key(key)) {
         return Err(defect("a figure is missing"));
     }
     Ok(row::rows(experiment, &found))

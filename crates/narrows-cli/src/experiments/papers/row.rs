@@ -97,14 +97,16 @@ fn ordered(experiment: &Experiment, order: &Order, found: &Found) -> Row {
         keys.sort_by(|a, b| value(b).total_cmp(&value(a)));
         keys
     };
-    let theirs = sorted(&published);
-    let before = |a, b| published(a) <= published(b) || ours(a) > ours(b) * DIFFERENT;
+    let theirs = if order.in_words { order.of.clone() } else { sorted(&published) };
+    let equal = |a, b| !order.in_words && published(a) <= published(b);
+    let before = |a, b| equal(a, b) || ours(a) > ours(b) * DIFFERENT;
     let kept = (1..theirs.len()).all(|at| {
         let (first, rest) = theirs.split_at(at);
         first.iter().all(|a| rest.iter().all(|b| before(a, b)))
     });
     let roles = order.of.iter().filter_map(|key| Some(figure(key)?.role));
-    let role = roles.fold(Role::Input, |all, one| if one == Role::Check { one } else { all });
+    let least = if order.in_words { Role::Check } else { Role::Input };
+    let role = roles.fold(least, |all, one| if one == Role::Check { one } else { all });
     let key = format!("order.{}", order.key);
     Row {
         id: format!("{}.{key}", experiment.id),

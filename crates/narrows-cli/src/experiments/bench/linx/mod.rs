@@ -15,7 +15,7 @@ mod page;
 mod placement;
 mod processes;
 
-pub(crate) use measure::{Case, Row, Trial, carry_out};
+pub(crate) use measure::{Case, Row, Single, Trial, carry_out};
 
 mod measure;
 
