@@ -256,17 +256,28 @@ impl Cpu {
     /// What any core has done so far, by its number in the chip; nothing of one that there is not.
     #[must_use]
     pub fn used_on(&self, core: usize) -> CoreUse {
-        let state = self.machine().state.borrow();
-        if core < self.chip().cores.len() { state.used(core) } else { CoreUse::default() }
+        if core >= self.chip().cores.len() {
+            return CoreUse::default();
+        }
+        let mut state = self.machine().state.borrow_mut();
+        for process in 0..state.processes.len() {
+            if state.processes[process].core == core {
+                state.count_call(process);
+            }
+        }
+        state.used(core)
     }
 
     /// How long a process has worked so far: what it had of its core without calls of the system,
     /// and without switches to it.
     #[must_use]
     pub fn worked(&self, process: Pid) -> Time {
-        let state = self.machine().state.borrow();
-        let one = state.processes.get(process.0);
-        one.map_or(Time::ZERO, |one| state.had(process.0).since(one.system))
+        let mut state = self.machine().state.borrow_mut();
+        if process.0 >= state.processes.len() {
+            return Time::ZERO;
+        }
+        state.count_call(process.0);
+        state.had(process.0).since(state.processes[process.0].system)
     }
 
     /// Computes for a while. A more urgent process or an interrupt may come between.

@@ -110,11 +110,23 @@ impl State {
         one.used + if runs { self.now.since(one.switched) } else { Time::ZERO }
     }
 
-    /// The operating system has taken part of what a process had.
-    pub(crate) fn took(&mut self, process: usize, time: Time) {
+    /// A call of the system begins or ends. What it takes of a process is counted when it ends, and
+    /// whenever somebody asks meanwhile.
+    pub(crate) fn calls(&mut self, process: usize, begins: bool) {
+        self.count_call(process);
+        self.processes[process].calling = begins.then(|| self.had(process));
+    }
+
+    /// Counts what a call has taken so far, if a process is in one.
+    pub(crate) fn count_call(&mut self, process: usize) {
+        let had = self.had(process);
         let one = &mut self.processes[process];
-        one.system += time;
-        self.cores[one.core].used.system += time;
+        if let Some(counted) = one.calling.as_mut() {
+            let took = had.since(*counted);
+            *counted = had;
+            one.system += took;
+            self.cores[one.core].used.system += took;
+        }
     }
 
     pub(crate) fn rank(&mut self, core: usize) {

@@ -68,6 +68,8 @@ pub(crate) struct Process {
     /// that.
     pub(crate) used: Time,
     pub(crate) system: Time,
+    /// In a call of the system: how long it had had its core when that was last counted.
+    pub(crate) calling: Option<Time>,
     /// Since when it waits for a bus, but to look at a word again.
     pub(crate) queued: Option<Time>,
     /// What is left of a stretch that was interrupted, and of the switch to it: that counts only if
@@ -244,6 +246,7 @@ impl State {
             switched: Time::ZERO,
             used: Time::ZERO,
             system: Time::ZERO,
+            calling: None,
             queued: None,
             left: Time::ZERO,
             left_switch: Time::ZERO,

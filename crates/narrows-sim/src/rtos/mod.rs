@@ -227,12 +227,13 @@ impl Os {
 
     /// Does what is the system's.
     fn work(&self, time: Time, traffic: &Traffic) {
-        let had = |cpu: &Cpu| cpu.machine().state.borrow().had(cpu.process());
-        let before = had(&self.cpu);
+        let calls = |begins| {
+            self.cpu.machine().state.borrow_mut().calls(self.cpu.process(), begins);
+        };
+        calls(true);
         self.cpu.run_through(traffic);
         self.cpu.compute(time);
-        let took = had(&self.cpu).since(before);
-        self.cpu.machine().state.borrow_mut().took(self.cpu.process(), took);
+        calls(false);
     }
 
     /// What a call takes that may give the core away to a process that it wakes: one that waits for

@@ -6,7 +6,7 @@ use narrows_sim::chip::{Call, CallCost, Chip, SpanCost};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::{Cost, Time};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// What something takes that is done twice, one behind the other.
 fn twice(chip: &Chip, done: fn(&Cpu)) -> [Time; 2] {
@@ -65,4 +65,29 @@ fn calls_fetch_code_by_the_cycles_that_they_take() {
     assert_eq!(second, plain);
     let line = span(SpanCost { code: 32, ..SpanCost::NONE })[0];
     assert_eq!(first, plain + line * 4);
+}
+
+#[test]
+fn what_a_call_has_taken_so_far_is_the_systems_already() {
+    let mut chip = crate::common::chip();
+    let takes = CallCost { takes: Cost::Cycles(1000), words: 0 };
+    chip.cores[0].system.calls = vec![(Call::SetFsem, takes)];
+    chip.cores[0].system.code = 4;
+    let looks = Cell::new(0);
+    let mut simulation = Simulation::new(&chip, Settings::default());
+    let calls = simulation.process(0, "calls", 1, |cpu: Cpu| {
+        cpu.compute(Time::nanos(500));
+        cpu.os().set_fsem(1);
+    });
+    simulation.process(1, "looks", 1, |cpu: Cpu| {
+        while cpu.time() < Time::nanos(20_000) {
+            let (used, worked) = (cpu.used_on(0), cpu.worked(calls));
+            assert_eq!(used.busy, used.system + worked);
+            looks.set(looks.get() + u32::from(used.system > Time::nanos(5000)));
+            cpu.compute(Time::nanos(777));
+        }
+        assert_eq!(cpu.worked(calls), Time::nanos(500));
+    });
+    simulation.run().unwrap();
+    assert!(looks.get() > 5);
 }
