@@ -1,7 +1,10 @@
 //! What the gateway gives beside its rows: against another static design, and where the source is
 //! read otherwise.
 
-use super::gateway::{self, FRAME_422, Gateway, READING, Reading, SAMPLES, Static};
+use super::gateway::{
+    self, FRAME_422, Gateway, READING, Reading, SAMPLES, SESSIONS, Static, percent,
+};
+use super::gateway_parts::{self, Cut, Order};
 use super::gateway_run;
 use crate::base::failure::Failure;
 use narrows_sim::chip::Chip;
@@ -11,7 +14,12 @@ use narrows_sim::chip::Chip;
 /// # Errors
 /// As those that plan and carry.
 pub fn notes(chip: &Chip) -> Result<Vec<String>, Failure> {
-    Ok(vec![cheapest(chip)?, apart(chip)?, sampled()?, gateway_run::two_dsps(chip)?])
+    let mut notes = vec![cheapest(chip)?, apart(chip)?, sampled()?];
+    for kib in [1, 16] {
+        notes.push(parts(kib)?);
+    }
+    notes.push(gateway_run::two_dsps(chip)?);
+    Ok(notes)
 }
 
 /// The cuts against the cheapest static strategies.
@@ -58,4 +66,30 @@ fn sampled() -> Result<String, Failure> {
          would take {:.1} KiB of internal memory and {:.1} % of the ARM, by the model.",
         READING.frame, found["memory_kib"], found["arm_percent"],
     ))
+}
+
+/// Frames cut into parts.
+fn parts(kib: u32) -> Result<String, Failure> {
+    let gateway = Gateway::new(READING, kib << 10)?;
+    let one = percent(gateway.plan(&gateway.sessions(0, 1)?, false)?.load());
+    let told = |order| {
+        let cut = gateway_parts::best(&gateway, order)?;
+        Ok::<String, Failure>(cut.map_or_else(|| "nothing that fits".to_owned(), said))
+    };
+    let all = |cutting| gateway_parts::load(&gateway, SESSIONS, SESSIONS, cutting);
+    Ok(format!(
+        "If the gateway with {kib} KiB could cut frames of video into parts that fit (S1 sections 4 \
+         and 5.1), a session of video would take {} in turn, {} pipelined, and {one:.1} % of the ARM \
+         with whole frames. Three sessions of each would take {:.1} % where the tuner chooses among \
+         these, and take {:.1} % with whole frames, by the model.",
+        told(Order::InTurn)?,
+        told(Order::Pipelined)?,
+        all(true)?,
+        all(false)?,
+    ))
+}
+
+fn said(cut: Cut) -> String {
+    let load = percent(cut.estimate.load.into());
+    format!("{load:.1} % in {} parts of {} bytes", cut.parts, cut.bytes)
 }

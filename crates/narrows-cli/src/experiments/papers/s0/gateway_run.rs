@@ -178,7 +178,8 @@ fn carried(outcome: Outcome) -> Result<Carried, Failure> {
     Ok(Carried { load, memory, all: last.map_or(0, |row| row.memory_bytes) })
 }
 
-/// One and two sessions of audio with 1 KiB: by how much the controller cuts their load, in percent.
+/// One and two sessions of audio with 1 KiB: by how much the controller cuts their load, in
+/// percent.
 ///
 /// # Errors
 /// As [`carry`].

@@ -5,6 +5,7 @@ mod copies;
 mod frames;
 mod gateway;
 mod gateway_notes;
+mod gateway_parts;
 mod gateway_run;
 mod notification;
 mod phases;
