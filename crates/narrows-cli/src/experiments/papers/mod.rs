@@ -57,8 +57,8 @@ pub fn run(global: &Global, args: &Papers) -> Result<(), Failure> {
     if has(s0::READINGS_BESIDE) {
         notes.extend(s0::notes(&s0::chip()?)?);
     }
-    if has(s0::TWO_DSPS_BESIDE) {
-        notes.push(s0::two_dsps(&s0::chip()?)?);
+    if has(s0::GATEWAY_BESIDE) {
+        notes.extend(s0::gateway_notes(&s0::chip()?)?);
     }
     if has(s2::GAINS_BESIDE) {
         notes.extend(s2::notes(&s2::chip()?)?);

@@ -1,7 +1,8 @@
 //! The media gateway of S1 section 5.2, by the model alone: no simulator, no stack, and no
 //! constants but those published of the chip.
 //!
-//! What the source does not say is a [`Reading`]; `docs/MODEL.md` has what others give.
+//! What the source does not say is a [`Reading`]; `docs/MODEL.md` has what others give. It used no
+//! copy engine, so there is none here.
 
 use crate::base::failure::{Failure, Kind};
 use crate::experiments::papers::figures::{Experiment, published};
@@ -17,8 +18,9 @@ const LONG: f64 = 32768.0;
 /// S1: audio at 64 kbit/s in frames of 20 ms, video at 10 frames a second.
 pub(super) const AUDIO: Duration = Duration::from_millis(20);
 pub(super) const VIDEO: Duration = Duration::from_millis(100);
-/// An SQCIF frame: 128 x 96 pixels of 1.5 bytes; encoded, 64 kbit/s at 10 frames a second.
-pub(super) const FRAME: u32 = 18432;
+/// Pixels of an SQCIF frame.
+const PIXELS: u32 = 128 * 96;
+/// A frame encoded: 64 kbit/s at 10 frames a second.
 pub(super) const ENCODED: u32 = 800;
 /// A frame of audio: 160 samples of two bytes.
 pub(super) const SAMPLES: u32 = 320;
@@ -36,11 +38,26 @@ pub struct Reading {
     pub whole: bool,
     /// Bytes of an encoded frame of audio.
     pub response: u32,
+    /// Bytes of a frame of video before it is encoded.
+    pub frame: u32,
 }
 
-/// The reading of the reports: what is the calling core's, and a byte back for each sample, as
-/// G.711 has it.
-pub const READING: Reading = Reading { whole: false, response: SAMPLES / 2 };
+/// Bytes of a frame of 4:2:2: two for each pixel.
+pub const FRAME_422: u32 = PIXELS * 2;
+
+/// The reading of the reports: what is the calling core's; a byte back for each sample, as G.711
+/// has it; and frames of 4:2:0, as H.263 encodes them.
+pub const READING: Reading = Reading { whole: false, response: SAMPLES / 2, frame: PIXELS * 3 / 2 };
+
+/// What the strategies of a static design are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Static {
+    /// Those that S1 section 5.2 names for 1 KiB: interrupts and internal memory for audio, polling
+    /// and external memory for video.
+    Named,
+    /// Those that take least for all sessions that there may be.
+    Cheapest,
+}
 
 /// Figures of an experiment that was published as input.
 struct Inputs(Vec<Experiment>);
@@ -135,29 +152,41 @@ impl Gateway {
         };
         let audio =
             (0..audio).map(|_| subject("audio", flow(AUDIO, SAMPLES, self.reading.response)));
-        let video = (0..video).map(|_| subject("video", flow(VIDEO, FRAME, ENCODED)));
+        let video = (0..video).map(|_| subject("video", flow(VIDEO, self.reading.frame, ENCODED)));
         Ok(audio.chain(video).collect())
     }
 
-    fn plan(&self, subjects: &[Subject], alike: bool) -> Result<Plan, Failure> {
+    pub(super) fn plan(&self, subjects: &[Subject], alike: bool) -> Result<Plan, Failure> {
         let planner = Planner::new(&self.machine, subjects, Least::Load);
         let limits = Limits { memory: self.machine.memory, alike, ..Limits::default() };
         let planned = planner.and_then(|planner| planner.plan_with(&limits));
         planned.map_err(|why| failed(&format!("{why:?}")))
     }
 
-    /// The strategies of audio and of video that are best for all that there may be.
-    pub(super) fn fixed(&self) -> Result<[Strategy; 2], Failure> {
-        let worst = self.plan(&self.sessions(SESSIONS, SESSIONS)?, true)?;
+    /// Sessions as the design has to carry them, by static strategies.
+    fn worst(&self, fixed: Static) -> Result<Plan, Failure> {
+        let mut subjects = self.sessions(SESSIONS, SESSIONS)?;
+        if fixed == Static::Named {
+            let video = format!("copy_batched/poll={}ms/external", POLL.as_millis());
+            let named = ["copy_batched/interrupt/internal", &video];
+            for (number, subject) in subjects.iter_mut().enumerate() {
+                let strategy = named[number / SESSIONS].parse();
+                subject.strategies = vec![strategy.map_err(|error| failed(&error))?];
+            }
+        }
+        self.plan(&subjects, true)
+    }
+
+    /// The static strategies of audio and of video.
+    pub(super) fn fixed(&self, fixed: Static) -> Result<[Strategy; 2], Failure> {
+        let worst = self.worst(fixed)?;
         let of = |number: usize| worst.given.get(number).map(|one| one.way.strategy);
         Ok([of(0).unwrap_or_default(), of(SESSIONS).unwrap_or_default()])
     }
 
-    /// The load of sessions, in percent: by the strategies that are best for all that there may be,
-    /// and by those that are best for them.
-    pub fn loads(&self, audio: usize, video: usize) -> Result<(f64, f64), Failure> {
-        let worst = self.plan(&self.sessions(SESSIONS, SESSIONS)?, true)?;
-        let percent = |ppm: u64| ppm as f64 / 1e4;
+    /// The load of sessions, in percent: by static strategies, and by those that are best for them.
+    pub fn loads(&self, fixed: Static, audio: usize, video: usize) -> Result<(f64, f64), Failure> {
+        let worst = self.worst(fixed)?;
         let load = |number: usize| {
             worst.given.get(number).map_or(0, |one| u64::from(one.way.estimate.load))
         };
@@ -167,30 +196,31 @@ impl Gateway {
     }
 }
 
-fn failed(why: &dyn std::fmt::Display) -> Failure {
+/// A load in percent.
+pub(super) fn percent(ppm: u64) -> f64 {
+    ppm as f64 / 1e4
+}
+
+pub(super) fn failed(why: &dyn std::fmt::Display) -> Failure {
     Failure::new(
         Kind::Internal,
         format!("the gateway cannot be planned: {why}: report this defect"),
     )
 }
 
-/// By how much the dynamic choice cuts the load of this many sessions of audio, in percent.
-fn cut(gateway: &Gateway, audio: usize) -> Result<f64, Failure> {
-    let (fixed, dynamic) = gateway.loads(audio, 0)?;
-    Ok((1.0 - dynamic / fixed) * 100.0)
-}
-
-/// One and two sessions of audio with 1 KiB.
+/// One and two sessions of audio with 1 KiB: by how much the dynamic choice cuts their load, in
+/// percent.
 ///
 /// # Errors
 /// [`Kind::Internal`] if there is no plan.
-pub fn small(reading: Reading) -> Result<Found, Failure> {
+pub fn small(reading: Reading, fixed: Static) -> Result<Found, Failure> {
     let gateway = Gateway::new(reading, 1024)?;
     let mut found = Found::new();
     for (key, audio) in [("1A.cut", 1), ("2A.cut", 2)] {
-        found.insert(key.to_owned(), cut(&gateway, audio)?);
+        let (fixed, dynamic) = gateway.loads(fixed, audio, 0)?;
+        found.insert(key.to_owned(), (1.0 - dynamic / fixed) * 100.0);
     }
-    found.insert("2A+2V.static".to_owned(), gateway.loads(2, 2)?.0);
+    found.insert("2A+2V.static".to_owned(), gateway.loads(fixed, 2, 2)?.0);
     Ok(found)
 }
 
@@ -198,11 +228,11 @@ pub fn small(reading: Reading) -> Result<Found, Failure> {
 ///
 /// # Errors
 /// [`Kind::Internal`] if there is no plan.
-pub fn unlimited() -> Result<Found, Failure> {
-    let gateway = Gateway::new(READING, u32::MAX)?;
+pub fn unlimited(reading: Reading) -> Result<Found, Failure> {
+    let gateway = Gateway::new(reading, u32::MAX)?;
     let plan = gateway.plan(&gateway.sessions(SESSIONS, SESSIONS)?, false)?;
     let memory = plan.memory(0) as f64 / 1024.0;
-    Ok([("arm_percent", plan.load() as f64 / 1e4), ("memory_kib", memory)]
+    Ok([("arm_percent", percent(plan.load())), ("memory_kib", memory)]
         .map(|(key, value)| (key.to_owned(), value))
         .into())
 }
@@ -210,12 +240,30 @@ pub fn unlimited() -> Result<Found, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows::strategy::Transfer;
 
     #[test]
-    fn audio_is_cut_as_published_within_a_point() {
-        let found = small(READING).unwrap();
+    fn against_the_cheapest_static_strategy_audio_is_cut_as_published_within_a_point() {
+        let found = small(READING, Static::Cheapest).unwrap();
         assert!((found["1A.cut"] - 12.0).abs() < 1.0, "{found:?}");
         assert!((found["2A.cut"] - 6.0).abs() < 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn the_strategies_that_the_source_names_fit_into_its_memory_for_all_audio() {
+        let gateway = Gateway::new(READING, 1024).unwrap();
+        let named = gateway.fixed(Static::Named).unwrap().map(|strategy| strategy.to_string());
+        assert_eq!(named, ["copy_batched/interrupt/internal", "copy_batched/poll=60ms/external"]);
+        assert_eq!(gateway.worst(Static::Named).unwrap().memory(0), 3 * u64::from(SAMPLES));
+    }
+
+    #[test]
+    fn sessions_have_no_copy_engine_as_the_source_used_none() {
+        let gateway = Gateway::new(READING, u32::MAX).unwrap();
+        assert!(!gateway.machine.engine);
+        let subjects = gateway.sessions(1, 1).unwrap();
+        let mut strategies = subjects.iter().flat_map(|subject| &subject.strategies);
+        assert!(strategies.all(|strategy| strategy.transfer == Transfer::Copy));
     }
 
     /// The table of `docs/MODEL.md`.
@@ -228,8 +276,12 @@ mod tests {
             (false, 320, "own phases, 320 B back"),
             (false, 160, "own phases, 160 B back"),
         ] {
-            let found = small(Reading { whole, response }).unwrap();
-            let row = format!("| {name} | {:.1} | {:.1} |", found["1A.cut"], found["2A.cut"]);
+            let reading = Reading { whole, response, ..READING };
+            let [named, cheapest] =
+                [Static::Named, Static::Cheapest].map(|fixed| small(reading, fixed).unwrap());
+            let cuts = [&named, &cheapest].map(|found| (found["1A.cut"], found["2A.cut"]));
+            let [(one, two), (first, second)] = cuts;
+            let row = format!("| {name} | {one:.1} | {two:.1} | {first:.1} | {second:.1} |");
             assert!(model.contains(&row), "docs/MODEL.md has no row {row}");
         }
     }
@@ -239,8 +291,11 @@ mod tests {
         for memory in [1 << 10, 16 << 10, 32 << 10, u32::MAX] {
             let gateway = Gateway::new(READING, memory).unwrap();
             for (audio, video) in [(1, 0), (2, 0), (1, 1), (2, 2), (3, 3)] {
-                let (fixed, dynamic) = gateway.loads(audio, video).unwrap();
-                assert!(dynamic <= fixed, "{memory} {audio}A+{video}V: {dynamic} {fixed}");
+                for fixed in [Static::Named, Static::Cheapest] {
+                    let (load, dynamic) = gateway.loads(fixed, audio, video).unwrap();
+                    let cell = format!("{memory} {audio}A+{video}V, {fixed:?}");
+                    assert!(dynamic <= load, "{cell}: {dynamic} {load}");
+                }
             }
         }
     }

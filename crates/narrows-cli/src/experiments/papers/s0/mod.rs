@@ -4,6 +4,8 @@
 mod copies;
 mod frames;
 mod gateway;
+mod gateway_notes;
+mod gateway_parts;
 mod gateway_run;
 mod notification;
 mod phases;
@@ -13,6 +15,7 @@ mod readings;
 use super::row::Found;
 use crate::base::failure::Failure;
 use crate::formats::platform;
+use gateway::Static;
 use narrows_sim::chip::Chip;
 
 /// Runs an experiment.
@@ -31,15 +34,15 @@ pub const EXPERIMENTS: [(&str, Run); 15] = [
     ("S0.notification.sizes", notification::sizes),
     (phone::WORKLOAD, phone::workload),
     (phone::POLLING, phone::polling),
-    ("S1.gateway.1K", |_| gateway::small(gateway::READING)),
-    ("S1.gateway.1K.carried", gateway_run::small),
-    ("S1.gateway.unlimited", |_| gateway::unlimited()),
+    ("S1.gateway.1K", |_| gateway::small(gateway::READING, Static::Named)),
+    ("S1.gateway.1K.carried", |chip| gateway_run::small(chip, Static::Named)),
+    ("S1.gateway.unlimited", |_| gateway::unlimited(gateway::READING)),
     ("S1.gateway.unlimited.carried", gateway_run::unlimited),
 ];
 
-/// The experiment that sessions on two DSPs are told beside.
-pub const TWO_DSPS_BESIDE: &str = "S1.gateway.unlimited.carried";
-pub use gateway_run::two_dsps;
+/// The experiment that what else the gateway gives is told beside.
+pub const GATEWAY_BESIDE: &str = "S1.gateway.unlimited.carried";
+pub use gateway_notes::notes as gateway_notes;
 /// The experiment that other readings are told beside.
 pub use phone::POLLING as READINGS_BESIDE;
 pub use readings::notes;

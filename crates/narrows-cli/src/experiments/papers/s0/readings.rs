@@ -10,7 +10,7 @@ use narrows_sim::chip::Chip;
 /// What other readings of the sources give, a sentence for each.
 ///
 /// # Errors
-/// As [`measure`].
+/// As `measure`.
 pub fn notes(chip: &Chip) -> Result<Vec<String>, Failure> {
     let mut notes = Vec::new();
     for (what, reading) in [
