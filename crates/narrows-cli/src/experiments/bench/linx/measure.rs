@@ -467,7 +467,8 @@ mod tests {
                     carry_out_under(&chip, &trial, settings, None).is_ok()
                 };
                 let went = [None, Some(Upkeep::Clean), Some(Upkeep::Invalidate)].map(goes);
-                // What software touches between two signals may push stale lines out of a small one.
+                // What software touches between two signals may push stale lines out of a small
+                // one.
                 let stale = went[2] && size > 4096;
                 let shows = went[0] && !went[1] && !stale;
                 assert!(shows, "{}, cache of {size}: {went:?}", driver.name());
