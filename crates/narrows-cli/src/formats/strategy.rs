@@ -107,6 +107,7 @@ pub fn kind(strategy: &Strategy) -> &'static str {
         Notification::Interrupt => "interrupt",
         Notification::Spin => "spin",
         Notification::Poll { .. } => "poll",
+        Notification::Timer { .. } => "timer",
         Notification::Hybrid { .. } => "hybrid",
         Notification::Coalesced { .. } => "coalesced",
     }
@@ -125,9 +126,9 @@ mod tests {
     fn all_is_every_choice_with_every_other() {
         let mut all = Vec::new();
         append(&mut all, expand("all").unwrap());
-        assert_eq!(all.len(), 50);
+        assert_eq!(all.len(), 60);
         append(&mut all, expand("copy/spin/internal").unwrap());
-        assert_eq!(all.len(), 50);
+        assert_eq!(all.len(), 60);
         for strategy in all {
             assert_eq!(expand(&strategy.to_string()), Ok(vec![strategy]));
         }

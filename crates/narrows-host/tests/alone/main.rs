@@ -21,5 +21,6 @@ mod observed;
 mod orderings;
 mod processes;
 mod strangers;
+mod timers;
 mod tracing;
 mod users;

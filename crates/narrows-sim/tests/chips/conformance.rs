@@ -15,7 +15,7 @@ fn every_driver_passes_on_a_chip_without_coherent_caches() {
         conformance::run(&rig, strategy);
         ran += 1;
     }
-    assert_eq!(ran, 60);
+    assert_eq!(ran, 72);
 }
 
 /// Through internal memory as well, which is made as large as the suite's messages need, and is

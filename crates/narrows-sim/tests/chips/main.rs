@@ -20,6 +20,7 @@ mod rtos;
 mod scheduling;
 mod stamps;
 mod stuck;
+mod timers;
 mod traces;
 mod traffic;
 mod upkeep;

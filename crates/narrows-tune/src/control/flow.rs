@@ -124,7 +124,11 @@ impl<'s> FlowState<'s> {
     /// it is told.
     fn looks_by(&self, number: u16) -> u64 {
         match self.strategies.get(usize::from(number)) {
-            Some(Strategy { notification: Notification::Poll { every: time }, .. })
+            Some(Strategy {
+                notification:
+                    Notification::Poll { every: time } | Notification::Timer { every: time },
+                ..
+            })
             | Some(Strategy {
                 notification: Notification::Coalesced { within: time, .. }, ..
             }) => picos(*time),

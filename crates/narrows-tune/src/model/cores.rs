@@ -16,13 +16,16 @@ pub(super) struct Core {
     pub busy: u64,
     /// Whether a bell was rung that ends the next sleep that it may end.
     pub rung: bool,
+    /// When one of the timers that always run ends, and all others with it so many periods before
+    /// or later.
+    pub ends: u64,
     /// How long it looks before it sleeps.
     window: u64,
 }
 
 impl Default for Core {
     fn default() -> Core {
-        Core { at: 0, busy: 0, rung: false, window: u64::MAX }
+        Core { at: 0, busy: 0, rung: false, ends: 0, window: u64::MAX }
     }
 }
 
@@ -106,6 +109,7 @@ impl Core {
                 let longer = waited.saturating_mul(2).max(window);
                 self.window = if prompt { longer } else { window / 2 };
             }
+            Notification::Timer { every } => self.timer(side, picos(every), on.first, on.until),
             Notification::Poll { every } => self.poll(side, picos(every), on.first, on.until),
             Notification::Coalesced { within, .. } => {
                 let apart = picos(within);
@@ -132,6 +136,21 @@ impl Core {
         self.look(first.min(until));
         if first <= until {
             self.work(side.look);
+        }
+    }
+
+    /// As [`Core::poll`], by a timer that always runs. Looks in vain are not counted here: there
+    /// are as many whatever is awaited.
+    fn timer(&mut self, side: &Side<u64>, every: u64, first: u64, until: u64) {
+        let every = every.max(1);
+        let seen = first.max(self.at.saturating_add(1));
+        let phase = self.ends % every;
+        let ends = seen.saturating_sub(phase).div_ceil(every).saturating_mul(every);
+        let look = up(ends.saturating_add(phase), side.tick).saturating_add(side.late);
+        if look <= until {
+            self.at = look.saturating_add(side.poll);
+        } else {
+            self.sleep(side, until, side.late);
         }
     }
 

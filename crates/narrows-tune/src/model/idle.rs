@@ -52,6 +52,8 @@ impl Idle<u64> {
             }
             Notification::Spin => 0,
             Notification::Poll { .. } => self.part(self.poll, apart),
+            // It has slept since the look before, if that was later.
+            Notification::Timer { every } => self.part(self.poll, apart.min(super::picos(every))),
             Notification::Coalesced { .. } => self.part(self.coalesced, apart),
         }
     }

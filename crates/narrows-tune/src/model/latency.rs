@@ -21,7 +21,7 @@ pub(super) fn latency(
     let told = sum(&[noticed.late, noticed.busy]);
     let Pace { period, burst, depth, gathered } = flow.pace(strategy);
     let (source, aligned) = match strategy.notification {
-        Notification::Poll { every } => {
+        Notification::Poll { every } | Notification::Timer { every } => {
             let every = picos(every);
             let rare = period.is_some_and(|period| every > period);
             let source = if rare { sum(&[every, after]) } else { sum(&[told, worked, after]) };

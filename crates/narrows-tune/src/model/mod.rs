@@ -27,7 +27,7 @@ use narrows::strategy::{Acknowledgement, Notification, Strategy};
 
 pub use idle::Idle;
 use latency::latency;
-use notice::{noticed, waited};
+use notice::{always, noticed, waited};
 use pace::{Pace, at_once};
 pub use parameters::{
     Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side, Told,
@@ -217,10 +217,8 @@ pub fn beside(
         depth => (trip / depth).max(own).max(callee),
     };
     let period = pace.period.map_or(paced, |period| period / pace.burst);
-    let always = match (costs.polling, strategy.notification) {
-        (Polling::Always, Notification::Poll { every }) => share(costs.caller.poll, picos(every)),
-        _ => 0,
-    };
+    let always = always(costs, strategy.notification);
+    let always = always.map_or(0, |every| share(costs.caller.poll, every));
     let buffers = buffers(costs, strategy, &parts, &pace);
     let blocks = sum(&[own, noticed.busy, engine, parts.seldom, parts.more[0]]);
     let serves = sum(&[callee, parts.engine_there, parts.seldom, parts.more[1]]);
@@ -281,7 +279,7 @@ fn sum(parts: &[u64]) -> u64 {
 fn buffers(costs: &Costs, strategy: &Strategy, parts: &Parts, pace: &Pace) -> u32 {
     let Pace { period, burst, depth, .. } = *pace;
     let count = match (strategy.notification, period) {
-        (Notification::Poll { every }, Some(period)) => {
+        (Notification::Poll { every } | Notification::Timer { every }, Some(period)) => {
             let looks = picos(every).div_ceil(period.max(1)).max(1);
             let queued = if depth > 1 { parts.callee.div_ceil(period.max(1)) } else { 0 };
             match costs.buffers {

@@ -45,7 +45,7 @@ pub(super) fn told(costs: &Costs, how: Notification, apart: u64) -> HowTold {
         // Hybrid may look, and it may sleep.
         Notification::Interrupt | Notification::Hybrid { .. } => by_interrupt,
         Notification::Spin => HowTold { busy: look, late: 0, step: 0 },
-        Notification::Poll { every } => {
+        Notification::Poll { every } | Notification::Timer { every } => {
             HowTold { busy: poll, late: 0, step: step(&costs.callee, every) }
         }
         // A timer wakes it, or, with enough messages, a bell.
@@ -83,7 +83,7 @@ fn alone(costs: &Costs, how: Notification) -> Noticed {
             Noticed { busy: interrupt, late: sum(&[costs.wake, look]), step: 0 }
         }
         Notification::Spin => Noticed { busy: look, late: 0, step: 0 },
-        Notification::Poll { every } => {
+        Notification::Poll { every } | Notification::Timer { every } => {
             Noticed { busy: poll, late: 0, step: step(&costs.caller, every) }
         }
         Notification::Coalesced { within, .. } => {
@@ -112,6 +112,15 @@ fn looking(each: u64, step: u64, least: u64, spread: u64) -> u64 {
         }
     };
     u64::try_from(looks).unwrap_or(u64::MAX)
+}
+
+/// From one look to the next, of a calling core that looks whether or not a response is awaited.
+pub(super) fn always(costs: &Costs, how: Notification) -> Option<u64> {
+    match how {
+        Notification::Timer { every } => Some(picos(every)),
+        Notification::Poll { every } if costs.polling == Polling::Always => Some(picos(every)),
+        _ => None,
+    }
 }
 
 /// Time of the calling core for learning of a response that comes `least` after its request or up
@@ -151,8 +160,9 @@ pub(super) fn waited(
     match strategy.notification {
         Notification::Interrupt => interrupt,
         Notification::Spin => sum(&[idle, look]),
-        Notification::Poll { .. } if costs.polling == Polling::Always => 0,
-        Notification::Poll { every } => {
+        // What looks without end is no call's.
+        how if always(costs, how).is_some() => 0,
+        Notification::Poll { every } | Notification::Timer { every } => {
             shared(looking(poll, step(&costs.caller, every), least, spread), every)
         }
         Notification::Hybrid { longest } => match picos(longest) {

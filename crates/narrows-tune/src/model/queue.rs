@@ -6,6 +6,8 @@
 //! the queue is worked through, turn by turn as a run of the stack goes, with phases drawn anew
 //! every so often. The same seed draws the same.
 
+use core::time::Duration;
+
 use narrows::notify;
 use narrows::strategy::Notification;
 
@@ -64,6 +66,8 @@ struct Walk<'a> {
     told: [Notification; MAX_DSPS],
     /// Whether the calling core looks for requests that are due too, and does not sleep.
     spins: bool,
+    /// The shortest timer of the calling core that always runs.
+    timer: Option<Duration>,
     /// How many cores serve flows.
     dsps: usize,
     /// Messages that were sent, and of them those that have not been served.
@@ -83,11 +87,16 @@ impl Walk<'_> {
         for (callee, told) in self.callees.iter_mut().zip(&self.told) {
             let look = match told {
                 Notification::Poll { every: time }
+                | Notification::Timer { every: time }
                 | Notification::Coalesced { within: time, .. } => super::picos(*time),
                 _ => 0,
             };
             *callee = Core::default();
             callee.at = random.to(look);
+            callee.ends = callee.at;
+        }
+        if let Some(every) = self.timer {
+            self.caller.ends = random.to(super::picos(every));
         }
     }
 
@@ -256,6 +265,11 @@ pub fn latencies(
     }
     let dsps = streams.iter().map(|one| usize::from(one.dsp) + 1).max().unwrap_or(0);
     let spins = streams.iter().all(|one| one.how == Notification::Spin);
+    let timers = streams.iter().filter_map(|one| match one.how {
+        Notification::Timer { every } => Some(every),
+        _ => None,
+    });
+    let timer = timers.min();
     let mut walk = Walk {
         costs,
         streams,
@@ -264,6 +278,7 @@ pub fn latencies(
         callees: [Core::default(); MAX_DSPS],
         told,
         spins,
+        timer,
         dsps,
         sent: 0,
         waiting: 0,
@@ -299,5 +314,6 @@ pub fn latencies(
         all += walk.caller.at - from.at;
     }
     times.sort_unstable();
-    Some(share(busy, all))
+    let always = timer.map_or(0, |every| share(costs.caller.poll, super::picos(every)));
+    Some(share(busy, all).saturating_add(always))
 }

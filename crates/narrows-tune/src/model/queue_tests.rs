@@ -149,6 +149,20 @@ fn a_look_is_for_all_flows_and_sleeps_end_with_ticks() {
 }
 
 #[test]
+fn a_timer_that_always_runs_meets_a_response_at_its_next_end() {
+    let by = |every| Stream {
+        how: Notification::Timer { every: Duration::from_nanos(every) },
+        ..called(3, 4, stream(1007, 10))
+    };
+    // Sent 3 ns after it is due, by a look of the other core, which its own timer has look, served
+    // in 10, and met by a look at most 50 later.
+    let times = random::<10_000>(&mut [by(50)], 0);
+    let (first, median, last) = (times[0], times[5000], times[9999]);
+    assert!((17..22).contains(&first) && (112..=117).contains(&last), "{first}, {last}");
+    assert!(median.abs_diff(67) <= 3, "{median}");
+}
+
+#[test]
 fn one_of_so_many_requests_takes_more() {
     let mut one = [Stream { more: 7 * NS, one_in: 16, ..stream(100, 10) }];
     let times = random::<10_000>(&mut one, 0);
@@ -169,6 +183,10 @@ fn the_load_is_that_of_waits_and_looks_together() {
     // Sleeping until it is due, sending, being told and taking.
     near(load(&mut [by(Notification::Interrupt)]), 4.0 + 10.0 + 5.0 + 20.0);
     near(load(&mut [by(poll(40))]), 4.0 + 10.0 + 3.0 * 2.0 + 20.0);
+    // By a timer that always runs, a look of every 40 whatever is awaited, and of two as many.
+    let timer = |every| Notification::Timer { every: Duration::from_nanos(every) };
+    near(load(&mut [by(timer(40))]), 4.0 + 10.0 + 25.0 * 2.0 + 20.0);
+    near(load(&mut [by(timer(40)); 2]), 4.0 + 20.0 + 25.0 * 2.0 + 40.0);
     // Two that are due together share the timer, and their looks but the last of the longer one's
     // wait.
     near(load(&mut [by(poll(40)); 2]), 4.0 + 20.0 + 5.0 * 2.0 + 40.0);

@@ -54,6 +54,7 @@ fn load_is_what_the_source_says() {
         ("copy/interrupt/external", 500.0 + 76.3 + copied, 0.0),
         ("copy/interrupt/internal", 500.0 + 76.3 + 0.06 * copied, 0.0),
         ("copy/poll=5ms/external", 500.0 + copied, 2.3 / 5000.0),
+        ("copy/timer=5ms/external", 500.0 + copied, 2.3 / 5000.0),
         ("copy/poll=40ms/internal", 500.0 + 0.06 * copied, 2.3 / 40000.0),
     ] {
         let expected = (us / 20_000.0 + looks) * 1e6;
@@ -127,6 +128,19 @@ fn other_transfers_copy_less() {
     assert_eq!(made.callee, 6000 * US + 20 * US);
     assert_eq!(made.serves, made.callee + 20_001 * 100 + 2 * US);
     assert_eq!(made.turnaround, made.callee + 2 * (20_001 * 100 + 2 * US));
+}
+
+#[test]
+fn a_timer_that_always_runs_is_the_sources_polling() {
+    for every in ["5ms", "20ms", "40ms"] {
+        let [timer, poll] = ["timer", "poll"].map(|how| format!("in_place/{how}={every}/internal"));
+        assert_eq!(of(&timer), of(&poll));
+        // Also where others look only while they wait.
+        let stack = Costs { polling: Polling::WhileWaiting, ..published() };
+        let here = |by: &str| estimate(&stack, &audio(), &by.parse().unwrap()).unwrap();
+        assert_eq!(here(&timer), of(&timer));
+        assert_ne!(here(&poll), of(&poll));
+    }
 }
 
 #[test]

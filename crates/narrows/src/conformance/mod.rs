@@ -48,6 +48,7 @@ pub fn strategies() -> impl Iterator<Item = Strategy> {
         Notification::Interrupt,
         Notification::Spin,
         Notification::Poll { every: Duration::from_micros(200) },
+        Notification::Timer { every: Duration::from_micros(200) },
         Notification::Hybrid { longest: Duration::from_micros(50) },
         Notification::Coalesced { messages: 4, within: Duration::from_micros(200) },
     ];

@@ -99,6 +99,11 @@ impl Phase {
         matches!(self, Phase::Asking | Phase::Draining(_) | Phase::Closing)
     }
 
+    /// Whether the flow can be used, now or when its strategy has changed.
+    pub(super) fn lasts(self) -> bool {
+        matches!(self, Phase::Running | Phase::Refused) || self.switching()
+    }
+
     /// Whether something can be sent over a flow in this phase.
     ///
     /// # Errors
@@ -357,6 +362,7 @@ impl<P: Platform> Node<P> {
         if let Some(place) = self.flows.get_mut(usize::from(index)) {
             *place = None;
         }
+        self.note_timers();
         self.note_flow(index);
     }
 

@@ -1,5 +1,7 @@
 //! The node: everything one core has of the stack.
 
+use core::time::Duration;
+
 use super::flow::Flow;
 use super::known::Known;
 use super::message::Endpoint;
@@ -89,6 +91,10 @@ pub struct Node<P: Platform> {
     pub(super) pending: u16,
     /// How to wait for what peers have opened here.
     pub(super) agreed: Notification,
+    /// The shortest of the timers that always run, if there are any: it ends every wait.
+    pub(super) timer: Option<Duration>,
+    /// The same of the node's own and of what peers have opened here.
+    pub(super) timers: Option<Duration>,
     /// Whether a peer waits to have a function looked up.
     pub(super) naming: bool,
     /// Something came since the application was last told to look: a message that was taken in
@@ -149,6 +155,8 @@ impl<P: Platform> Node<P> {
             questions: 0,
             pending: 0,
             agreed: strategy.notification,
+            timer: None,
+            timers: None,
             naming: false,
             fresh: false,
             news: false,

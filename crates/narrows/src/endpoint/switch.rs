@@ -225,5 +225,6 @@ impl<P: Platform> Node<P> {
         let before = core::mem::replace(&mut flow.phase, phase);
         self.pending = self.pending - u16::from(before.pending()) + u16::from(phase.pending());
         self.changed();
+        self.note_timers();
     }
 }

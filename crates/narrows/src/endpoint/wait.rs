@@ -62,8 +62,9 @@ impl<P: Platform> Node<P> {
 
     /// Waits for a message, for a channel that is [watched](super::ChannelView::watch) or whose
     /// room is [wanted](super::ChannelView::want_room), for news of a link or for the deadline, in
-    /// the way that was agreed for what is served here. Does not wait if something came since the
-    /// last time: a program that looks at everything between its waits misses nothing.
+    /// the way that was agreed for what is served here. A [timer](Notification::Timer) of any flow
+    /// of this node's ends the wait too. Does not wait if something came since the last time: a
+    /// program that looks at everything between its waits misses nothing.
     ///
     /// ```
     /// # use core::time::Duration;
@@ -109,13 +110,42 @@ impl<P: Platform> Node<P> {
     pub(super) fn agree(&mut self) {
         // A peer that has opened nothing sends messages of no flow: it does not have to wait for
         // them to be noticed as long as another peer would.
+        let mut timers = timer(self.notification);
         let each = self.links.up().map(|link| {
             let open = link.served.iter().filter(|served| served.target != link::Target::Nowhere);
-            let agreed = notify::quickest(open.map(|served| served.strategy.notification));
+            let open = open.map(|served| served.strategy.notification);
+            let agreed = notify::quickest(open.inspect(|how| {
+                timers = timers.into_iter().chain(timer(*how)).min();
+            }));
             agreed.unwrap_or(self.notification)
         });
         let agreed = notify::quickest(each);
         self.agreed = agreed.unwrap_or(self.notification);
+        self.timers = timers;
+        self.note_timers();
+    }
+
+    /// Notes which timers always run, after what this node's flows are agreed on may have changed.
+    pub(super) fn note_timers(&mut self) {
+        let own = self.flows.iter().flatten().filter(|flow| flow.agreed && flow.phase.lasts());
+        let own = own.filter_map(|flow| timer(flow.strategy.notification));
+        self.timer = own.chain(self.timers).min();
+    }
+
+    /// How to wait, and until when at most, while timers always run.
+    #[cold]
+    fn timed(
+        &self,
+        how: Notification,
+        every: Duration,
+        deadline: Option<Instant>,
+    ) -> (Notification, Option<Instant>) {
+        match how {
+            Notification::Timer { every: other } => {
+                (Notification::Timer { every: every.min(other) }, deadline)
+            }
+            how => (how, Some(notify::timer_end(&self.platform, deadline, every))),
+        }
     }
 
     /// Waits once. Credit held back for a batch is given first, so that nobody starves while this
@@ -142,6 +172,10 @@ impl<P: Platform> Node<P> {
         if self.prepare(starved) {
             return Woken::Word;
         }
+        let (how, deadline) = match self.timer {
+            Some(every) => self.timed(how, every, deadline),
+            None => (how, deadline),
+        };
         let crowded = self.links.crowd(self.platform.core_number());
         let awaited = awaited(&self.links, channels);
         let looks = if crowded { Looks::Crowded } else { Looks::Adapt(&mut self.adaptive) };
@@ -236,6 +270,14 @@ impl<P: Platform> Node<P> {
     /// is waited for.
     fn awaited(&self) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
         awaited(&self.links, true)
+    }
+}
+
+/// From one end of the timer to the next, of those who look by one that always runs.
+fn timer(how: Notification) -> Option<Duration> {
+    match how {
+        Notification::Timer { every } => Some(every),
+        _ => None,
     }
 }
 

@@ -8,8 +8,10 @@ mod coalesced;
 mod hybrid;
 mod interrupt;
 mod periodic;
+mod timer;
 
 pub use hybrid::Adaptive;
+pub(crate) use timer::timer_end;
 
 use core::time::Duration;
 
@@ -162,6 +164,7 @@ where
             platform.wait(watches(awaited), Wait::Yield, deadline)
         }
         (Notification::Poll { every }, _) => periodic::wait(platform, awaited, every, deadline),
+        (Notification::Timer { every }, _) => timer::wait(platform, awaited, every, deadline),
         (Notification::Hybrid { longest }, Looks::Adapt(adaptive)) => {
             hybrid::wait(platform, awaited, longest, adaptive, deadline)
         }
@@ -177,7 +180,8 @@ fn sooner<P: Platform>(platform: &P, deadline: Option<Instant>, after: Duration)
     deadline.map_or(then, |d| d.min(then))
 }
 
-/// The choice that serves all of `choices`: the flow that wants to be quickest decides.
+/// The choice that serves all of `choices`: the flow that wants to be quickest decides. A timer
+/// that always runs goes on beside whatever that is.
 pub fn quickest(choices: impl Iterator<Item = Notification>) -> Option<Notification> {
     choices.reduce(|a, b| match (a, b) {
         (Notification::Spin, _) | (_, Notification::Spin) => Notification::Spin,
@@ -193,9 +197,20 @@ pub fn quickest(choices: impl Iterator<Item = Notification>) -> Option<Notificat
             Notification::Coalesced { messages: m, within: x },
             Notification::Coalesced { messages: n, within: y },
         ) => Notification::Coalesced { messages: m.min(n), within: x.min(y) },
-        (Notification::Poll { every: t }, Notification::Coalesced { messages, within })
-        | (Notification::Coalesced { messages, within }, Notification::Poll { every: t }) => {
-            Notification::Coalesced { messages, within: within.min(t) }
+        (Notification::Timer { every: x }, Notification::Timer { every: y }) => {
+            Notification::Timer { every: x.min(y) }
         }
+        (Notification::Poll { every: x }, Notification::Timer { every: y })
+        | (Notification::Timer { every: y }, Notification::Poll { every: x }) => {
+            Notification::Poll { every: x.min(y) }
+        }
+        (
+            Notification::Poll { every: t } | Notification::Timer { every: t },
+            Notification::Coalesced { messages, within },
+        )
+        | (
+            Notification::Coalesced { messages, within },
+            Notification::Poll { every: t } | Notification::Timer { every: t },
+        ) => Notification::Coalesced { messages, within: within.min(t) },
     })
 }

@@ -85,6 +85,12 @@ pub enum Notification {
         /// The period of the look.
         every: Duration,
     },
+    /// It looks whenever a timer ends that always runs, whether or not anything is awaited: at each
+    /// whole multiple of `every` of its platform's clock. Nobody rings.
+    Timer {
+        /// From one end of the timer to the next.
+        every: Duration,
+    },
     /// It looks for a while that adapts to how prompt the answers are, at most `longest`, then
     /// sleeps.
     Hybrid {
@@ -173,6 +179,7 @@ impl Strategy {
             Notification::Poll { every } => (2, 0, nanos(every)),
             Notification::Hybrid { longest } => (3, 0, nanos(longest)),
             Notification::Coalesced { messages, within } => (4, messages, nanos(within)),
+            Notification::Timer { every } => (5, 0, nanos(every)),
         };
         let mut bytes = [0; ENCODED];
         bytes[0] = self.transfer as u8;
@@ -214,6 +221,7 @@ impl Strategy {
                 2 => Notification::Poll { every: time },
                 3 => Notification::Hybrid { longest: time },
                 4 => Notification::Coalesced { messages: short(4), within: time },
+                5 => Notification::Timer { every: time },
                 _ => return None,
             },
             granularity: short(6),
@@ -229,6 +237,7 @@ impl Strategy {
     pub fn check(self) -> Result<Strategy, StrategyError> {
         match self.notification {
             Notification::Poll { every: t }
+            | Notification::Timer { every: t }
             | Notification::Coalesced { within: t, .. }
             | Notification::Hybrid { longest: t }
                 if t.is_zero() || t > Duration::from_secs(3600) =>
@@ -269,7 +278,7 @@ impl fmt::Display for StrategyError {
         f.write_str(match self {
             StrategyError::Word => {
                 "a strategy is words joined by '/': copy, copy_lazy, copy_batched, single_copy, \
-                 in_place or copy_engine; interrupt, spin, poll=TIME, hybrid=TIME or \
+                 in_place or copy_engine; interrupt, spin, poll=TIME, timer=TIME, hybrid=TIME or \
                  coalesced=N:TIME; internal, external or region=N; ack_interrupt, ack_lazy or \
                  ack_batched; granularity=K; fragment=BYTES"
             }

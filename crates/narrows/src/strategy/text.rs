@@ -48,6 +48,10 @@ impl FromStr for Strategy {
                     s.notification = Notification::Poll { every: POLL };
                 }
                 ("poll", false) => s.notification = Notification::Poll { every: time(value)? },
+                ("timer", true) => {
+                    s.notification = Notification::Timer { every: POLL };
+                }
+                ("timer", false) => s.notification = Notification::Timer { every: time(value)? },
                 ("hybrid", true) => s.notification = Strategy::default().notification,
                 ("hybrid", false) => {
                     s.notification = Notification::Hybrid { longest: time(value)? }
@@ -125,6 +129,8 @@ impl fmt::Display for Notification {
             Notification::Spin => f.write_str("spin"),
             Notification::Poll { every: POLL } => f.write_str("poll"),
             Notification::Poll { every } => write!(f, "poll={}", Short(*every)),
+            Notification::Timer { every: POLL } => f.write_str("timer"),
+            Notification::Timer { every } => write!(f, "timer={}", Short(*every)),
             Notification::Hybrid { longest: HYBRID } => f.write_str("hybrid"),
             Notification::Hybrid { longest } => write!(f, "hybrid={}", Short(*longest)),
             Notification::Coalesced { messages, within } if (*messages, *within) == COALESCED => {

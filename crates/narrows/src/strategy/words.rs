@@ -3,7 +3,7 @@
 /// The drivers, as they are named.
 pub const DRIVERS: [&str; 5] = ["copy", "copy_lazy", "single_copy", "in_place", "copy_engine"];
 /// The notifications, as they are named, without their numbers.
-pub const NOTIFICATIONS: [&str; 5] = ["interrupt", "spin", "poll", "hybrid", "coalesced"];
+pub const NOTIFICATIONS: [&str; 6] = ["interrupt", "spin", "poll", "timer", "hybrid", "coalesced"];
 /// The placements that every link has, as they are named.
 pub const PLACEMENTS: [&str; 2] = ["external", "internal"];
 

@@ -25,6 +25,7 @@ fn a_call_of_every_size_in_every_way_by_every_notification() {
             Notification::Interrupt,
             Notification::Spin,
             Notification::Poll { every: ms },
+            Notification::Timer { every: ms },
             Notification::Hybrid { longest: ms },
             Notification::Coalesced { messages: 4, within: ms },
         ] {

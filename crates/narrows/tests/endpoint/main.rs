@@ -18,5 +18,6 @@ mod quick;
 mod room;
 mod several;
 mod switching;
+mod timers;
 mod urgent;
 mod walk;

@@ -29,10 +29,11 @@ enum Step {
 
 fn strategies() -> impl proptest::strategy::Strategy<Value = Strategy> {
     let time = (1_u64..2_000_000).prop_map(Duration::from_nanos);
-    let notification = (0..5, time, 1_u16..9).prop_map(|(kind, time, messages)| match kind {
+    let notification = (0..6, time, 1_u16..9).prop_map(|(kind, time, messages)| match kind {
         0 => Notification::Interrupt,
         1 => Notification::Spin,
         2 => Notification::Poll { every: time },
+        5 => Notification::Timer { every: time },
         3 => Notification::Hybrid { longest: time },
         _ => Notification::Coalesced { messages, within: time },
     });

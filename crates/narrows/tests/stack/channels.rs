@@ -275,6 +275,7 @@ fn a_wait_ends_with_what_comes_over_a_channel_whatever_the_notification() {
         Notification::Spin,
         Notification::Interrupt,
         Notification::Poll { every: Duration::from_micros(3) },
+        Notification::Timer { every: Duration::from_micros(3) },
         Notification::Hybrid { longest: Duration::from_micros(2) },
         Notification::Coalesced { messages: 2, within: Duration::from_secs(9) },
     ] {

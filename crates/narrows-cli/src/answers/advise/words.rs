@@ -67,6 +67,7 @@ impl Axis {
                 Notification::Interrupt => "an interrupt for each message",
                 Notification::Spin => "spinning",
                 Notification::Poll { .. } => "polling",
+                Notification::Timer { .. } => "a timer that always looks",
                 Notification::Hybrid { .. } => "looking before sleeping (hybrid)",
                 Notification::Coalesced { .. } => "one bell for several messages (coalesced)",
             },

@@ -240,7 +240,7 @@ fn rest<P: Place>(node: &mut Node<P>, time: Duration) {
 /// Within what time a side looks again.
 fn pause(notification: Notification) -> Duration {
     match notification {
-        Notification::Poll { every } => every,
+        Notification::Poll { every } | Notification::Timer { every } => every,
         Notification::Coalesced { within, .. } => within,
         _ => Duration::ZERO,
     }

@@ -15,7 +15,8 @@ pub struct Axes {
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", hide_possible_values = true,
           value_parser = offered(strategy::drivers(), choice::transfer))]
     pub transfer: Vec<Word>,
-    /// How the other side learns of them: interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
+    /// How the other side learns of them: interrupt, spin, poll=TIME, timer=TIME, hybrid=TIME,
+    /// coalesced=N:TIME
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", hide_possible_values = true,
           value_parser = offered(NOTIFICATIONS.to_vec(), choice::notify))]
     pub notify: Vec<Word>,

@@ -26,7 +26,9 @@ impl Axis {
             Axis::Transfer => {
                 &["copy", "copy_lazy", "copy_batched", "single_copy", "in_place", "copy_engine"]
             }
-            Axis::Notify => &["interrupt", "spin", "poll=TIME", "hybrid=TIME", "coalesced=N:TIME"],
+            Axis::Notify => {
+                &["interrupt", "spin", "poll=TIME", "timer=TIME", "hybrid=TIME", "coalesced=N:TIME"]
+            }
             Axis::Placement => &["internal", "external", "region=N"],
         }
     }

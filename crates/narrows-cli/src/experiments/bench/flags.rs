@@ -289,8 +289,8 @@ pub struct Soak {
 /// What `bench scaling` takes.
 #[derive(Debug, Args)]
 pub struct Scaling {
-    /// How the other side learns of messages: interrupt, spin, poll=TIME, hybrid=TIME,
-    /// coalesced=N:TIME
+    /// How the other side learns of messages: interrupt, spin, poll=TIME, timer=TIME,
+    /// hybrid=TIME, coalesced=N:TIME
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", hide_possible_values = true,
           value_parser = offered(NOTIFICATIONS.to_vec(), choice::notify))]
     pub notify: Vec<Word>,
@@ -307,8 +307,8 @@ pub struct Clients {
     #[arg(long, value_delimiter = ',', value_name = "N,…",
           value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub clients: Vec<u16>,
-    /// How the server learns of messages: interrupt, spin, poll=TIME, hybrid=TIME,
-    /// coalesced=N:TIME
+    /// How the server learns of messages: interrupt, spin, poll=TIME, timer=TIME,
+    /// hybrid=TIME, coalesced=N:TIME
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", hide_possible_values = true,
           value_parser = offered(NOTIFICATIONS.to_vec(), choice::notify))]
     pub notify: Vec<Word>,

@@ -28,15 +28,16 @@ Examples:
 A strategy is a driver and what differs from hybrid/external, joined by '/':
   driver:          copy, copy_lazy, copy_batched, single_copy, in_place,
                    copy_engine
-  notification:    interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
+  notification:    interrupt, spin, poll=TIME, timer=TIME, hybrid=TIME,
+                   coalesced=N:TIME
   placement:       internal, external
   acknowledgement: ack_interrupt, ack_lazy, ack_batched
   and:             granularity=K requests in a message, fragment=BYTES
-poll, hybrid and coalesced stand for 1ms, at most 50us, and 8:1ms. `all` is each
-of copy, copy_lazy, single_copy, in_place and copy_engine with every
-notification in either placement, 50 in all. `static` is each flow's own of the
-file. `auto` chooses one for each flow and changes it while flows come and go
-(docs/MODEL.md).")]
+poll, timer, hybrid and coalesced stand for 1ms, 1ms, at most 50us, and 8:1ms.
+`all` is each of copy, copy_lazy, single_copy, in_place and copy_engine with
+every notification in either placement, 60 in all. `static` is each flow's own
+of the file. `auto` chooses one for each flow and changes it while flows come
+and go (docs/MODEL.md).")]
 pub struct Run {
     /// The workload file
     #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml",

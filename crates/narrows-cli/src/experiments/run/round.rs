@@ -305,7 +305,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         if !matches!(self.policy, Policy::Same(_)) {
             self.peer.node.set_notification(how);
         }
-        if idle && how != Notification::Spin {
+        let looks = matches!(how, Notification::Spin | Notification::Timer { .. });
+        if idle && !looks {
             // Until a moment, not for a while: each period begins where the one before ended.
             sleep_until(&mut self.peer.node, now + most);
         } else {
@@ -314,14 +315,16 @@ impl<'w, P: Place> Round<'_, 'w, P> {
     }
 
     /// How to wait: as the quickest of those whose response is awaited wants it, and by interrupt
-    /// while the other side's answer to a proposal is. A flow that spins does so between calls too.
+    /// while the other side's answer to a proposal is. A flow that spins, or looks by a timer that
+    /// always runs, does so between calls too.
     fn notification(&self) -> Notification {
         if let Policy::Same(strategy) = self.policy {
             return strategy.notification;
         }
         let here = |lane: &&Lane<'_>| {
-            let spins = lane.id.is_some() && lane.strategy.notification == Notification::Spin;
-            spins || lane.outstanding() > 0
+            let how = lane.strategy.notification;
+            let looks = matches!(how, Notification::Spin | Notification::Timer { .. });
+            (looks && lane.id.is_some()) || lane.outstanding() > 0
         };
         let awaited = self.lanes.iter().flatten().filter(here);
         let awaited = awaited.map(|lane| lane.strategy.notification);
@@ -339,7 +342,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         let work: Duration = self.lanes.iter().flatten().map(of).sum();
         let lanes = self.lanes.iter().flatten().map(|lane| lane.strategy.notification);
         let wait = lanes.map(|how| match how {
-            Notification::Poll { every } => every,
+            Notification::Poll { every } | Notification::Timer { every } => every,
             Notification::Coalesced { within, .. } => within,
             _ => Duration::ZERO,
         });

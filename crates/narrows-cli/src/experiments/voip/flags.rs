@@ -81,14 +81,16 @@ pub struct Voip {
     pub trace: TraceFile,
 }
 
-/// A strategy by which the plugin can be told of answers. A timer that always runs is the plugin's
-/// own: the stack looks only while it waits.
+/// A strategy by which the plugin can be told of answers.
 fn told(text: &str) -> Result<String, String> {
-    let known = text.replace("timer=", "poll=");
-    let parsed: Strategy = known.parse().map_err(|error| strategy::explain(&known, &error))?;
-    let named = |word: &str| word == "interrupt" || word.starts_with("poll=");
-    let can = matches!(parsed.notification, Notification::Interrupt | Notification::Poll { .. });
-    match can && known.split('/').any(named) {
+    let parsed: Strategy = text.parse().map_err(|error| strategy::explain(text, &error))?;
+    let named =
+        |word: &str| ["interrupt", "poll=", "timer="].iter().any(|one| word.starts_with(one));
+    let can = matches!(
+        parsed.notification,
+        Notification::Interrupt | Notification::Poll { .. } | Notification::Timer { .. }
+    );
+    match can && text.split('/').any(named) {
         true => Ok(text.to_owned()),
         false => Err("a telephone is told by interrupt, poll=TIME or timer=TIME: name one of \
                       them, such as single_copy/poll=20ms/internal"

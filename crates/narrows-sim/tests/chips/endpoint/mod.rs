@@ -32,5 +32,7 @@ mod room;
 mod several;
 #[path = "../../../../narrows/tests/endpoint/switching.rs"]
 mod switching;
+#[path = "../../../../narrows/tests/endpoint/timers.rs"]
+mod timers;
 #[path = "../../../../narrows/tests/endpoint/walk.rs"]
 mod walk;

@@ -54,6 +54,7 @@ pub fn strategy(dice: &Dice) -> Strategy {
             Notification::Interrupt,
             Notification::Spin,
             Notification::Poll { every: time },
+            Notification::Timer { every: time },
             Notification::Hybrid { longest: time },
             Notification::Coalesced { messages: 3, within: time },
         ]),

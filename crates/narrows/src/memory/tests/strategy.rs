@@ -31,6 +31,7 @@ fn strategies() -> impl Values<Value = Strategy> {
         Just(Notification::Interrupt),
         Just(Notification::Spin),
         time().prop_map(|every| Notification::Poll { every }),
+        time().prop_map(|every| Notification::Timer { every }),
         time().prop_map(|longest| Notification::Hybrid { longest }),
         (1u16.., time())
             .prop_map(|(messages, within)| Notification::Coalesced { messages, within }),
@@ -155,6 +156,8 @@ fn a_strategy_is_said_as_shortly_as_it_is_written() {
         "single_copy/hybrid/internal",
         "in_place/coalesced/internal",
         "in_place/poll=7ms/internal/ack_lazy",
+        "in_place/timer/internal",
+        "in_place/timer=20ms/internal",
         "single_copy/hybrid=7us/internal/ack_interrupt",
         "copy_engine/coalesced=3:1s/internal/granularity=9/fragment=64",
         "copy_engine/poll=1500us/internal",
@@ -165,6 +168,7 @@ fn a_strategy_is_said_as_shortly_as_it_is_written() {
     }
     for (word, notification) in [
         ("poll", Notification::Poll { every: Duration::ZERO }),
+        ("timer", Notification::Timer { every: Duration::ZERO }),
         ("hybrid", Notification::Hybrid { longest: Duration::ZERO }),
         ("coalesced", Notification::Coalesced { messages: 1, within: Duration::ZERO }),
     ] {

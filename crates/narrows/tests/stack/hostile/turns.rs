@@ -65,6 +65,7 @@ impl Case {
                 Notification::Interrupt,
                 Notification::Spin,
                 Notification::Poll { every: time },
+                Notification::Timer { every: time },
                 Notification::Hybrid { longest: time },
                 Notification::Coalesced { messages: 3, within: time },
             ]),
