@@ -28,7 +28,7 @@ macro_rules! of {
                 conformance::run(&Threads(node), strategy);
                 ran += 1;
             }
-            assert_eq!(ran, 10, "five notifications in two placements");
+            assert_eq!(ran, 12, "six notifications in two placements");
         }
     )+};
 }
