@@ -5,8 +5,8 @@ use core::time::Duration;
 use narrows::strategy::{Notification, Placement, Strategy};
 use narrows_tune::model::{Access, Costs, Estimate, Flow, Side, estimate};
 use narrows_tune::optimise::{
-    Choice, Dsp, Group, GroupState, HullStep, KeptChoice, Pick, Problem, SearchFrame, Storage,
-    optimise,
+    Blocks, Choice, Deadlines, Dsp, Group, GroupState, HullStep, KeptChoice, Pick, Problem,
+    SearchFrame, Storage, optimise,
 };
 
 /// Internal and external memory, by interrupt and by looks.
@@ -33,10 +33,12 @@ pub fn choose() -> Option<()> {
         *choice = Choice { cost: load, memory, work, load };
     }
     let problem = Problem {
-        groups: &[Group { first: 0, choices: CHOICES as u16, flows: FLOWS as u16 }],
+        groups: &[Group { first: 0, choices: CHOICES as u16, flows: FLOWS as u16, dsp: None }],
         choices: &choices,
         dsps: &[Dsp { memory: 1000, work: 1_000_000 }],
         load: 1_000_000,
+        blocks: Blocks::default(),
+        deadlines: Deadlines::default(),
     };
     let mut storage = Storage {
         groups: &mut [GroupState::default()],
