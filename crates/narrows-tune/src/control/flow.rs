@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use narrows::strategy::{Notification, Strategy};
+use narrows::strategy::Strategy;
 
 use super::MAX_STRATEGIES;
 use crate::model::{Buffers, Costs, Estimate, Flow, estimate, picos};
@@ -123,17 +123,8 @@ impl<'s> FlowState<'s> {
     /// From one look of the other core to the next by one of its strategies, in picoseconds; 0 if
     /// it is told.
     fn looks_by(&self, number: u16) -> u64 {
-        match self.strategies.get(usize::from(number)) {
-            Some(Strategy {
-                notification:
-                    Notification::Poll { every: time } | Notification::Timer { every: time },
-                ..
-            })
-            | Some(Strategy {
-                notification: Notification::Coalesced { within: time, .. }, ..
-            }) => picos(*time),
-            _ => 0,
-        }
+        let strategy = self.strategies.get(usize::from(number));
+        strategy.map_or(0, |strategy| picos(strategy.notification.pause()))
     }
 
     /// The same as it is.

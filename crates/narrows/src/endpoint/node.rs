@@ -93,8 +93,6 @@ pub struct Node<P: Platform> {
     pub(super) agreed: Notification,
     /// The shortest of the timers that always run, if there are any: it ends every wait.
     pub(super) timer: Option<Duration>,
-    /// The same of the node's own and of what peers have opened here.
-    pub(super) timers: Option<Duration>,
     /// Whether a peer waits to have a function looked up.
     pub(super) naming: bool,
     /// Something came since the application was last told to look: a message that was taken in
@@ -156,7 +154,6 @@ impl<P: Platform> Node<P> {
             pending: 0,
             agreed: strategy.notification,
             timer: None,
-            timers: None,
             naming: false,
             fresh: false,
             news: false,

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{Node, PortError};
-use crate::link::{self, LinkId, Links};
+use crate::link::{LinkId, Links};
 use crate::notify::{self, Awaited, Looks};
 use crate::platform::{Instant, Platform, Woken};
 use crate::strategy::Notification;
@@ -110,26 +110,23 @@ impl<P: Platform> Node<P> {
     pub(super) fn agree(&mut self) {
         // A peer that has opened nothing sends messages of no flow: it does not have to wait for
         // them to be noticed as long as another peer would.
-        let mut timers = timer(self.notification);
         let each = self.links.up().map(|link| {
-            let open = link.served.iter().filter(|served| served.target != link::Target::Nowhere);
-            let open = open.map(|served| served.strategy.notification);
-            let agreed = notify::quickest(open.inspect(|how| {
-                timers = timers.into_iter().chain(timer(*how)).min();
-            }));
+            let agreed = notify::quickest(link.notifications());
             agreed.unwrap_or(self.notification)
         });
         let agreed = notify::quickest(each);
         self.agreed = agreed.unwrap_or(self.notification);
-        self.timers = timers;
         self.note_timers();
     }
 
-    /// Notes which timers always run, after what this node's flows are agreed on may have changed.
+    /// Notes which timers always run, after what this node's flows are agreed on, or what peers
+    /// have opened here, may have changed.
     pub(super) fn note_timers(&mut self) {
         let own = self.flows.iter().flatten().filter(|flow| flow.agreed && flow.phase.lasts());
-        let own = own.filter_map(|flow| timer(flow.strategy.notification));
-        self.timer = own.chain(self.timers).min();
+        let own = own.map(|flow| flow.strategy.notification);
+        let peers = self.links.up().flat_map(|link| link.notifications());
+        let all = own.chain(peers).chain([self.notification]);
+        self.timer = all.filter_map(timer).min();
     }
 
     /// How to wait, and until when at most, while timers always run.

@@ -15,7 +15,7 @@ use crate::driver::{self, DriverError, Payload};
 use crate::memory::{Descriptor, Kind, Shared, Taken};
 use crate::platform::{Lost, Platform};
 use crate::span::{Edge, Span};
-use crate::strategy::Strategy;
+use crate::strategy::{Notification, Strategy};
 
 /// A link of this node. Stays valid as a name after the link has ended: it then names nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,6 +120,12 @@ pub struct Link<P: Platform> {
 }
 
 impl<P: Platform> Link<P> {
+    /// How each flow that the peer has opened here wants to learn of messages.
+    pub(crate) fn notifications(&self) -> impl Iterator<Item = Notification> {
+        let open = self.served.iter().filter(|served| served.target != Target::Nowhere);
+        open.map(|served| served.strategy.notification)
+    }
+
     /// Whether it is known that nothing is noted of what its channels carry.
     #[inline]
     pub(crate) fn is_unnoted(&self) -> bool {

@@ -7,7 +7,6 @@
 mod coalesced;
 mod hybrid;
 mod interrupt;
-mod periodic;
 mod timer;
 
 pub use hybrid::Adaptive;
@@ -163,8 +162,14 @@ where
         (Notification::Spin, Looks::Crowded) => {
             platform.wait(watches(awaited), Wait::Yield, deadline)
         }
-        (Notification::Poll { every }, _) => periodic::wait(platform, awaited, every, deadline),
-        (Notification::Timer { every }, _) => timer::wait(platform, awaited, every, deadline),
+        (Notification::Poll { every }, _) => {
+            let look = sooner(platform, deadline, every);
+            platform.wait(watches(awaited), Wait::Timer, Some(look))
+        }
+        (Notification::Timer { every }, _) => {
+            let look = timer_end(platform, deadline, every);
+            platform.wait(watches(awaited), Wait::Timer, Some(look))
+        }
         (Notification::Hybrid { longest }, Looks::Adapt(adaptive)) => {
             hybrid::wait(platform, awaited, longest, adaptive, deadline)
         }

@@ -1,9 +1,8 @@
-//! Look whenever a timer ends that always runs, and sleep between; nobody rings.
+//! When a timer ends that always runs.
 
 use core::time::Duration;
 
-use super::{Awaited, watches};
-use crate::platform::{Instant, Platform, Wait, Woken};
+use crate::platform::{Instant, Platform};
 
 /// The next end of the timer, or the deadline if that is sooner.
 pub(crate) fn timer_end<P: Platform>(
@@ -19,20 +18,6 @@ pub(crate) fn timer_end<P: Platform>(
 fn next(now: Instant, every: Duration) -> Instant {
     let every = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX).max(1);
     Instant((now.0 / every).saturating_add(1).saturating_mul(every))
-}
-
-pub(super) fn wait<'a, P, I>(
-    platform: &P,
-    awaited: &I,
-    every: Duration,
-    deadline: Option<Instant>,
-) -> Woken
-where
-    P: Platform + 'a,
-    I: Iterator<Item = Awaited<'a, P>> + Clone,
-{
-    let end = timer_end(platform, deadline, every);
-    platform.wait(watches(awaited), Wait::Timer, Some(end))
 }
 
 #[cfg(test)]

@@ -106,6 +106,20 @@ pub enum Notification {
     },
 }
 
+impl Notification {
+    /// From one look of its own to the next, at most; zero where it is told, or looks all the time.
+    #[must_use]
+    pub fn pause(self) -> Duration {
+        match self {
+            Notification::Poll { every } | Notification::Timer { every } => every,
+            Notification::Coalesced { within, .. } => within,
+            Notification::Interrupt | Notification::Spin | Notification::Hybrid { .. } => {
+                Duration::ZERO
+            }
+        }
+    }
+}
+
 /// How a receiver gives credit back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Acknowledgement {

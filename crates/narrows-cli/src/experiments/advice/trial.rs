@@ -184,7 +184,7 @@ pub(crate) fn on_chip(
         ..sim::Needs::default()
     };
     let inputs = workload.inputs()?;
-    let looks = assignment.iter().map(|by| pause(by.notification)).max().unwrap_or_default();
+    let looks = assignment.iter().map(|by| by.notification.pause()).max().unwrap_or_default();
     let mut trial = Trial::new(assignment, fit, false);
     let mut all: Vec<Latencies> = workload.flows.iter().map(|_| Latencies::default()).collect();
     sim::run(global, chip, &needs, |mut peer| {
@@ -235,15 +235,6 @@ fn calls(workload: &Workload, outcome: &Outcome) -> f64 {
 fn rest<P: Place>(node: &mut Node<P>, time: Duration) {
     let until = node.platform().time() + time;
     sleep_until(node, until);
-}
-
-/// Within what time a side looks again.
-fn pause(notification: Notification) -> Duration {
-    match notification {
-        Notification::Poll { every } | Notification::Timer { every } => every,
-        Notification::Coalesced { within, .. } => within,
-        _ => Duration::ZERO,
-    }
 }
 
 fn once<P: Place>(

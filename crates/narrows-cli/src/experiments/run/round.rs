@@ -305,8 +305,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         if !matches!(self.policy, Policy::Same(_)) {
             self.peer.node.set_notification(how);
         }
-        let looks = matches!(how, Notification::Spin | Notification::Timer { .. });
-        if idle && !looks {
+        if idle && !always_looks(how) {
             // Until a moment, not for a while: each period begins where the one before ended.
             sleep_until(&mut self.peer.node, now + most);
         } else {
@@ -322,9 +321,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
             return strategy.notification;
         }
         let here = |lane: &&Lane<'_>| {
-            let how = lane.strategy.notification;
-            let looks = matches!(how, Notification::Spin | Notification::Timer { .. });
-            (looks && lane.id.is_some()) || lane.outstanding() > 0
+            let looks = lane.id.is_some() && always_looks(lane.strategy.notification);
+            looks || lane.outstanding() > 0
         };
         let awaited = self.lanes.iter().flatten().filter(here);
         let awaited = awaited.map(|lane| lane.strategy.notification);
@@ -340,12 +338,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         };
         let of = |lane: &Lane<'_>| of(lane).saturating_mul(lane.outstanding() as u32);
         let work: Duration = self.lanes.iter().flatten().map(of).sum();
-        let lanes = self.lanes.iter().flatten().map(|lane| lane.strategy.notification);
-        let wait = lanes.map(|how| match how {
-            Notification::Poll { every } | Notification::Timer { every } => every,
-            Notification::Coalesced { within, .. } => within,
-            _ => Duration::ZERO,
-        });
+        let lanes = self.lanes.iter().flatten();
+        let wait = lanes.map(|lane| lane.strategy.notification.pause());
         let wait = wait.max().unwrap_or_default();
         work.saturating_mul(2).saturating_add(wait.saturating_mul(4))
     }
@@ -387,4 +381,9 @@ impl<'w, P: Place> Round<'_, 'w, P> {
 
 pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whether a flow that is told so has its caller look between calls too.
+fn always_looks(how: Notification) -> bool {
+    matches!(how, Notification::Spin | Notification::Timer { .. })
 }
