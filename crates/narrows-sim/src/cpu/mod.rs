@@ -256,28 +256,16 @@ impl Cpu {
     /// What any core has done so far, by its number in the chip; nothing of one that there is not.
     #[must_use]
     pub fn used_on(&self, core: usize) -> CoreUse {
-        if core >= self.chip().cores.len() {
-            return CoreUse::default();
-        }
-        let mut state = self.machine().state.borrow_mut();
-        for process in 0..state.processes.len() {
-            if state.processes[process].core == core {
-                state.count_call(process);
-            }
-        }
-        state.used(core)
+        let state = self.machine().state.borrow();
+        if core < self.chip().cores.len() { state.used_so_far(core) } else { CoreUse::default() }
     }
 
     /// How long a process has worked so far: what it had of its core without calls of the system,
     /// and without switches to it.
     #[must_use]
     pub fn worked(&self, process: Pid) -> Time {
-        let mut state = self.machine().state.borrow_mut();
-        if process.0 >= state.processes.len() {
-            return Time::ZERO;
-        }
-        state.count_call(process.0);
-        state.had(process.0).since(state.processes[process.0].system)
+        let state = self.machine().state.borrow();
+        if process.0 < state.processes.len() { state.worked(process.0) } else { Time::ZERO }
     }
 
     /// Computes for a while. A more urgent process or an interrupt may come between.

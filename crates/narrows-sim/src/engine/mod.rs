@@ -212,14 +212,15 @@ impl<'a> Simulation<'a> {
         let state = self.machine.state.borrow();
         let own = || state.processes.iter().filter(|p| !p.daemon);
         let unfinished = own().filter(|p| p.progress != Progress::Done);
+        let Usage { time, cores, buses } = state.usage(self.machine.chip.cores.len());
         Ok(Outcome {
             end: own().map(|p| p.ended).max().unwrap_or(Time::ZERO),
-            stopped: state.now,
+            stopped: time,
             unfinished: unfinished.map(|p| p.name.clone()).collect(),
             died: state.plan.died,
             hash: state.hash,
-            cores: (0..self.machine.chip.cores.len()).map(|core| state.used(core)).collect(),
-            buses: (0..state.buses.len()).map(|bus| state.used_bus(bus)).collect(),
+            cores,
+            buses,
             counts: Counts {
                 looks: state.buses.iter().map(|bus| bus.looks()).sum(),
                 ..state.counts

@@ -2,7 +2,7 @@
 
 use super::queue::{Event, Rank};
 use super::state::{BELL, INTERRUPT, Progress, State, TICK, WokenBy};
-use super::{BusUse, Mode, Stuck, Usage};
+use super::{Mode, Stuck, Usage};
 use crate::time::Time;
 
 /// What the next event brings.
@@ -143,17 +143,12 @@ impl State {
         self.retrace(core);
     }
 
-    /// What a bus has done so far.
-    pub(crate) fn used_bus(&self, number: usize) -> BusUse {
-        self.buses[number].used_until(self.now)
-    }
-
     /// What everything but engines and other parts has done so far.
     pub(crate) fn usage(&self, cores: usize) -> Usage {
         Usage {
             time: self.now,
-            cores: (0..cores).map(|core| self.used(core)).collect(),
-            buses: (0..self.buses.len()).map(|bus| self.used_bus(bus)).collect(),
+            cores: (0..cores).map(|core| self.used_so_far(core)).collect(),
+            buses: self.buses.iter().map(|bus| bus.used_until(self.now)).collect(),
         }
     }
 

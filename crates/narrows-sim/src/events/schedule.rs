@@ -110,23 +110,32 @@ impl State {
         one.used + if runs { self.now.since(one.switched) } else { Time::ZERO }
     }
 
-    /// A call of the system begins or ends. What it takes of a process is counted when it ends, and
-    /// whenever somebody asks meanwhile.
-    pub(crate) fn calls(&mut self, process: usize, begins: bool) {
-        self.count_call(process);
-        self.processes[process].calling = begins.then(|| self.had(process));
+    /// What a core has done so far, with what calls of the system that have not ended took of it.
+    pub(crate) fn used_so_far(&self, core: usize) -> CoreUse {
+        let mut used = self.used(core);
+        let here = (0..self.processes.len()).filter(|one| self.processes[*one].core == core);
+        used.system += here.map(|process| self.in_call(process)).sum();
+        used
     }
 
-    /// Counts what a call has taken so far, if a process is in one.
-    pub(crate) fn count_call(&mut self, process: usize) {
-        let had = self.had(process);
+    /// How long a process has worked so far: what it had without calls of the system.
+    pub(crate) fn worked(&self, process: usize) -> Time {
+        self.had(process).since(self.processes[process].system + self.in_call(process))
+    }
+
+    /// What a call of the system has taken of a process so far, if it is in one.
+    fn in_call(&self, process: usize) -> Time {
+        let since = self.processes[process].calling;
+        since.map_or(Time::ZERO, |since| self.had(process).since(since))
+    }
+
+    /// A call of the system begins or ends, and what it took is counted.
+    pub(crate) fn calls(&mut self, process: usize, begins: bool) {
+        let (took, had) = (self.in_call(process), self.had(process));
         let one = &mut self.processes[process];
-        if let Some(counted) = one.calling.as_mut() {
-            let took = had.since(*counted);
-            *counted = had;
-            one.system += took;
-            self.cores[one.core].used.system += took;
-        }
+        one.system += took;
+        one.calling = begins.then_some(had);
+        self.cores[one.core].used.system += took;
     }
 
     pub(crate) fn rank(&mut self, core: usize) {

@@ -68,7 +68,7 @@ pub(crate) struct Process {
     /// that.
     pub(crate) used: Time,
     pub(crate) system: Time,
-    /// In a call of the system: how long it had had its core when that was last counted.
+    /// In a call of the system: how long it had had its core when that began.
     pub(crate) calling: Option<Time>,
     /// Since when it waits for a bus, but to look at a word again.
     pub(crate) queued: Option<Time>,

@@ -1,6 +1,6 @@
 //! Who has each bus, and each link of a network.
 
-use super::tracer::{Tracer, below};
+use super::tracer::{Tracer, below, counter};
 use crate::time::Time;
 use narrows_trace::{Category, Row};
 use std::collections::HashMap;
@@ -105,10 +105,7 @@ impl Tracer {
         let file = self.file.clone();
         let one = &mut self.buses.all[bus];
         let row = *one.waiting.get_or_insert_with(|| {
-            let row = Row(file.number());
-            let name = format!("waiting for {}", one.name);
-            file.introduce(|out| out.counter(row, group, &name, "cores"));
-            row
+            counter(&file, group, &format!("waiting for {}", one.name), "cores")
         });
         file.write(at, |out| out.count(row, at, count as i64));
     }

@@ -1,9 +1,9 @@
 //! Messages, at both ends of their links.
 
-use super::tracer::Tracer;
+use super::tracer::{Tracer, counter};
 use crate::time::Time;
 use narrows::span::{Carried, Note, Passage};
-use narrows_trace::{Category, Message, Row, Value, state};
+use narrows_trace::{Category, Message, Value, state};
 use std::collections::HashMap;
 
 /// Messages on their way.
@@ -99,12 +99,8 @@ impl Tracer {
         let file = self.file.clone();
         let (count, row) = &mut self.processes[process].waiting;
         *count += more;
-        let row = *row.get_or_insert_with(|| {
-            let row = Row(file.number());
-            let name = "messages waiting";
-            file.introduce(|out| out.counter(row, parent.0, name, "messages"));
-            row
-        });
+        let row =
+            *row.get_or_insert_with(|| counter(&file, parent.0, "messages waiting", "messages"));
         let count = *count;
         file.write(at, |out| out.count(row, at, count));
     }

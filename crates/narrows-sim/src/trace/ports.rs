@@ -1,6 +1,6 @@
 //! How many words are under way in each direction of each port between two cores.
 
-use super::tracer::Tracer;
+use super::tracer::{Tracer, counter};
 use crate::time::Time;
 use narrows_trace::Row;
 use std::collections::HashMap;
@@ -17,20 +17,14 @@ impl Tracer {
         words: usize,
         now: Time,
     ) {
-        let (group, at) = (self.shared_group(), self.at(now));
-        let file = self.file.clone();
         let before = self.ports.get(&end).copied();
         if before.map_or(0, |(_, words)| words) == words {
             return;
         }
-        let row = before.map_or_else(
-            || {
-                let row = Row(file.number());
-                file.introduce(|out| out.counter(row, group, &name(), "words"));
-                row
-            },
-            |(row, _)| row,
-        );
+        let (group, at) = (self.shared_group(), self.at(now));
+        let file = self.file.clone();
+        let row = before.map(|(row, _)| row);
+        let row = row.unwrap_or_else(|| counter(&file, group, &name(), "words"));
         self.ports.insert(end, (row, words));
         file.write(at, |out| out.count(row, at, words as i64));
     }

@@ -228,3 +228,10 @@ pub(super) fn below(file: &Trace, parent: u64, name: &str) -> Row {
     file.introduce(|out| out.row(row, parent, name));
     row
 }
+
+/// A row of a number below another.
+pub(super) fn counter(file: &Trace, parent: u64, name: &str, unit: &str) -> Row {
+    let row = Row(file.number());
+    file.introduce(|out| out.counter(row, parent, name, unit));
+    row
+}
