@@ -30,6 +30,15 @@ impl Table {
         Table { columns, rows: Vec::new() }
     }
 
+    /// A table of figures behind names: the first column is words, the others are numbers.
+    pub fn figures(names: &[&str]) -> Table {
+        let columns = names.iter().enumerate();
+        let columns: Vec<(&str, Align)> = columns
+            .map(|(at, name)| (*name, if at == 0 { Align::Left } else { Align::Right }))
+            .collect();
+        Table::new(&columns)
+    }
+
     /// Adds a row; cells that are missing stay empty.
     pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);

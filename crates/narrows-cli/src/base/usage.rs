@@ -1,9 +1,8 @@
 //! What the cores, caches and buses of a simulated chip did, as rows of JSON and as tables.
 
-use crate::base::table::{Align, Table, number};
+use crate::base::table::{Table, number};
 use narrows_sim::chip::Chip;
 use narrows_sim::engine::{BusUse, CacheUse, CoreUse, Usage};
-use narrows_sim::time::Time;
 use serde::{Deserialize, Serialize};
 
 /// What the parts of a chip did in a while.
@@ -64,10 +63,6 @@ pub struct BusRow {
     pub waited_us: f64,
 }
 
-fn micros(time: Time) -> f64 {
-    time.0 as f64 / 1e6
-}
-
 fn cache(used: Option<CacheUse>) -> Option<CacheRow> {
     used.map(|used| CacheRow { hits: used.hits(), misses: used.misses })
 }
@@ -78,11 +73,11 @@ impl ChipRow {
         let Usage { time, cores, buses } = usage;
         let core = |(core, used): (&narrows_sim::chip::Core, &CoreUse)| CoreRow {
             core: core.name.clone(),
-            busy_us: micros(used.busy),
-            idle_us: micros(time.since(used.busy)),
+            busy_us: used.busy.micros(),
+            idle_us: time.since(used.busy).micros(),
             switches: used.switches,
             interrupts: used.interrupts,
-            interrupt_us: micros(used.interrupt_time),
+            interrupt_us: used.interrupt_time.micros(),
             data: cache(used.data),
             instructions: cache(used.instructions),
             second: cache(used.second),
@@ -90,12 +85,12 @@ impl ChipRow {
         let bus = |(bus, used): (&narrows_sim::chip::Bus, &BusUse)| BusRow {
             bus: bus.name.clone(),
             transfers: used.transfers,
-            busy_us: micros(used.busy),
-            waited_us: micros(used.waited),
+            busy_us: used.busy.micros(),
+            waited_us: used.waited.micros(),
         };
         ChipRow {
             of: of.into(),
-            time_us: micros(*time),
+            time_us: time.micros(),
             cores: chip.cores.iter().zip(cores).map(core).collect(),
             buses: chip.buses.iter().zip(buses).map(bus).collect(),
         }
@@ -117,7 +112,7 @@ impl ChipRow {
 
     fn cores_text(&self) -> String {
         let names = ["core", "busy %", "idle %", "switches", "interrupts", "in interrupts %"];
-        let mut table = table(&names);
+        let mut table = Table::figures(&names);
         for core in &self.cores {
             table.row(vec![
                 core.core.clone(),
@@ -132,7 +127,7 @@ impl ChipRow {
     }
 
     fn caches_text(&self) -> String {
-        let mut table = table(&["cache", "hits", "misses", "misses %"]);
+        let mut table = Table::figures(&["cache", "hits", "misses", "misses %"]);
         let mut any = false;
         for core in &self.cores {
             let caches =
@@ -151,7 +146,7 @@ impl ChipRow {
 
     fn buses_text(&self) -> String {
         let names = ["bus", "busy %", "transfers", "waited for %"];
-        let mut table = table(&names);
+        let mut table = Table::figures(&names);
         for bus in &self.buses {
             table.row(vec![
                 bus.bus.clone(),
@@ -162,13 +157,4 @@ impl ChipRow {
         }
         table.render()
     }
-}
-
-fn table(names: &[&str]) -> Table {
-    let columns: Vec<(&str, Align)> = names
-        .iter()
-        .enumerate()
-        .map(|(at, name)| (*name, if at == 0 { Align::Left } else { Align::Right }))
-        .collect();
-    Table::new(&columns)
 }

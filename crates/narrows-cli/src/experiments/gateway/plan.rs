@@ -2,7 +2,7 @@
 //! asked for. The same file is simulated, so both draw the same times.
 
 use crate::base::failure::{Failure, Kind as Failed};
-use crate::formats::workload::{self, Flow, Schedule, Source, Workload};
+use crate::formats::workload::{self, Schedule, Workload};
 use std::path::Path;
 use std::time::Duration;
 use toml_edit::{DocumentMut, Item, Table, value};
@@ -114,7 +114,7 @@ pub(super) fn workload(path: &Path, text: &str, asked: &Asked) -> Result<Workloa
         return Err(Failure::new(Failed::Usage, text));
     }
     let workload = workload::parse(path, &file.to_string())?;
-    match workload.flows.iter().find(|flow| period(flow).is_none() || flow.r#static.is_none()) {
+    match workload.flows.iter().find(|flow| flow.period().is_none() || flow.r#static.is_none()) {
         Some(flow) => Err(wrong(&format!("flow {} has no period, or no static", flow.name))),
         None => Ok(workload),
     }
@@ -144,14 +144,6 @@ fn change(flow: &mut Table, kind: Kind, asked: &Asked) {
     }
 }
 
-/// The time from one frame to the next.
-pub(super) fn period(flow: &Flow) -> Option<Duration> {
-    match flow.source {
-        Source::Own { period, .. } => period,
-        Source::After(_) => None,
-    }
-}
-
 /// A session: when it comes, and how many frames it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stay {
@@ -169,7 +161,7 @@ const FEWEST: u64 = 5;
 pub(super) fn stays(workload: &Workload) -> Vec<Stay> {
     let mut all = Vec::new();
     for flow in &workload.flows {
-        let (Some(kind), Some(period)) = (Kind::of(&flow.name), period(flow)) else { continue };
+        let (Some(kind), Some(period)) = (Kind::of(&flow.name), flow.period()) else { continue };
         let mut schedule = Schedule::new(flow);
         for number in 1.. {
             let Some(from) = schedule.next().filter(|from| *from < workload.duration) else {

@@ -5,7 +5,7 @@ use super::live::sentence;
 use super::summary::{distinct, summary};
 use crate::base::report::{DecisionRow, RunReport, RunRow};
 use crate::base::statistics::Summary;
-use crate::base::table::{self, Align, Table, counted, number};
+use crate::base::table::{self, Table, counted, number};
 use std::time::Duration;
 
 /// Decisions that are printed.
@@ -69,7 +69,7 @@ fn phases(row: &RunRow, figure: Figure) -> [String; 5] {
 }
 
 fn medians(rows: &[&RunRow]) -> String {
-    let mut table = right(&["strategy", "A", "B", "C", "D", "E", "trip", "p99", "lost"]);
+    let mut table = Table::figures(&["strategy", "A", "B", "C", "D", "E", "trip", "p99", "lost"]);
     for row in rows {
         let mut cells = vec![row.strategy.clone()];
         cells.extend(phases(row, |one| one.median));
@@ -81,7 +81,7 @@ fn medians(rows: &[&RunRow]) -> String {
 }
 
 fn worst(rows: &[&RunRow]) -> String {
-    let mut table = right(&["strategy", "", "A", "B", "C", "D", "E", "trip"]);
+    let mut table = Table::figures(&["strategy", "", "A", "B", "C", "D", "E", "trip"]);
     for row in rows {
         let figures: [(&str, Figure); 4] = [
             ("p99", |one| one.p99),
@@ -102,7 +102,7 @@ fn worst(rows: &[&RunRow]) -> String {
 
 fn pace(rows: &[&RunRow]) -> String {
     let names = ["strategy", "median", "p99", "max", "±", "late", "calls/s", "KiB/s"];
-    let mut table = right(&names);
+    let mut table = Table::figures(&names);
     for row in rows {
         let jitter = &row.jitter_us;
         let mut cells = vec![row.strategy.clone()];
@@ -120,7 +120,7 @@ fn pace(rows: &[&RunRow]) -> String {
 /// flow without one.
 fn against_deadline(rows: &[&RunRow]) -> String {
     let Some(deadline) = rows.iter().find_map(|row| row.deadline_us) else { return String::new() };
-    let mut table = right(&["since due", "median", "p99", "max", "late"]);
+    let mut table = Table::figures(&["since due", "median", "p99", "max", "late"]);
     for row in rows {
         let Summary { median, p99, max, .. } = row.since_due_us;
         let mut cells = vec![row.strategy.clone()];
@@ -133,7 +133,7 @@ fn against_deadline(rows: &[&RunRow]) -> String {
 
 /// The two processes carry all flows, so there is one line for each strategy.
 fn loads(rows: &[RunRow]) -> String {
-    let mut table = right(&["strategy", "caller", "callee"]);
+    let mut table = Table::figures(&["strategy", "caller", "callee"]);
     let mut before = "";
     for row in rows {
         if row.strategy != before && row.refused.is_none() {
@@ -194,15 +194,6 @@ fn audio(rows: &[RunRow]) -> String {
         text.push_str(&format!("  {file}{verdict}\n"));
     }
     text
-}
-
-fn right(names: &[&str]) -> Table {
-    let columns: Vec<(&str, Align)> = names
-        .iter()
-        .enumerate()
-        .map(|(at, name)| (*name, if at == 0 { Align::Left } else { Align::Right }))
-        .collect();
-    Table::new(&columns)
 }
 
 #[cfg(test)]

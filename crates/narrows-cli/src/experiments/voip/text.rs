@@ -2,7 +2,7 @@
 
 use super::plan::Beside;
 use super::row::Row;
-use crate::base::table::{Align, Table, wrap};
+use crate::base::table::{Table, wrap};
 
 /// All that was measured, and what was published beside it.
 pub(super) fn text(rows: &[Row], notes: &[String]) -> String {
@@ -21,22 +21,13 @@ pub(super) fn text(rows: &[Row], notes: &[String]) -> String {
     text
 }
 
-fn table(columns: &[&str]) -> Table {
-    let columns: Vec<(&str, Align)> = columns
-        .iter()
-        .enumerate()
-        .map(|(at, name)| (*name, if at == 0 { Align::Left } else { Align::Right }))
-        .collect();
-    Table::new(&columns)
-}
-
 fn some(figure: Option<f64>, places: usize) -> String {
     figure.map_or_else(|| "–".to_owned(), |figure| format!("{figure:.places$}"))
 }
 
 fn costs(rows: &[Row]) -> Table {
     let mut table =
-        table(&["", "client", "DSP", "packets", "apart", "dev", "most", "answer", "p99"]);
+        Table::figures(&["", "client", "DSP", "packets", "apart", "dev", "most", "answer", "p99"]);
     for row in rows {
         let latency = |of: fn(&super::row::Latency) -> f64| {
             some(row.latency_us.as_ref().map(|latency| of(latency) / 1000.0), 2)
@@ -57,8 +48,9 @@ fn costs(rows: &[Row]) -> Table {
 }
 
 fn voice(rows: &[Row]) -> Table {
-    let mut table =
-        table(&["", "delay ms", "alike", "shifts", "by DSP", "here", "late", "counted", "lost"]);
+    let mut table = Table::figures(&[
+        "", "delay ms", "alike", "shifts", "by DSP", "here", "late", "counted", "lost",
+    ]);
     for row in rows {
         table.row(vec![
             row.name.clone(),
@@ -76,7 +68,7 @@ fn voice(rows: &[Row]) -> Table {
 }
 
 fn beside(rows: &[Row]) -> Table {
-    let mut table = table(&["", "of", "load %", "apart ms", "dev ms", "answer ms"]);
+    let mut table = Table::figures(&["", "of", "load %", "apart ms", "dev ms", "answer ms"]);
     for row in rows {
         let (Some(published), Some(simulated)) = (row.published, row.simulated) else { continue };
         let here = Beside {

@@ -171,6 +171,14 @@ pub enum Work {
 }
 
 impl Flow {
+    /// Time from one of its own requests to the next.
+    pub fn period(&self) -> Option<Duration> {
+        match self.source {
+            Source::Own { period, .. } => period,
+            Source::After(_) => None,
+        }
+    }
+
     /// Its calls, if they were recorded.
     pub fn recorded(&self) -> &[Recorded] {
         match &self.source {
@@ -198,11 +206,7 @@ impl Workload {
 
     /// The period of the slowest flow that has one.
     pub fn slowest(&self) -> Option<Duration> {
-        let period = |flow: &Flow| match flow.source {
-            Source::Own { period, .. } => period,
-            Source::After(_) => None,
-        };
-        self.flows.iter().filter_map(period).max()
+        self.flows.iter().filter_map(Flow::period).max()
     }
 
     /// Until when each flow whose calls were recorded has called, and for the period of a flow
@@ -210,11 +214,7 @@ impl Workload {
     pub fn all_heard(&self) -> Duration {
         let first = |flow: &Flow| {
             let call = flow.recorded().first()?;
-            let period = match flow.source {
-                Source::Own { period, .. } => period.unwrap_or_default(),
-                Source::After(_) => Duration::ZERO,
-            };
-            Some(call.at + period.max(Duration::from_nanos(1)))
+            Some(call.at + flow.period().unwrap_or_default().max(Duration::from_nanos(1)))
         };
         self.flows.iter().filter_map(first).max().unwrap_or_default()
     }

@@ -102,7 +102,8 @@ impl<'a> Planner<'a> {
                 let greedy = way.spins() && self.machine.load < u64::from(WHOLE);
                 // By itself too late; said of the flow, not of all together.
                 let bears = |one: Timing| one.slack.bears(Delay::default());
-                if greedy || !self.timings(flow, number, times, limits).any(bears) {
+                let made = self.timings(flow, number, times, limits);
+                if greedy || !made.clone().any(bears) {
                     continue;
                 }
                 let cost = match self.least {
@@ -119,7 +120,7 @@ impl<'a> Planner<'a> {
                 numbers.push(number);
                 needs.extend(kinds.needs(&self.subjects[flow].flow, way, times as u32));
                 own.push(self.waits.own(way));
-                timings.extend(self.timings(flow, number, times, limits));
+                timings.extend(made);
             }
             if choices.len() == first {
                 return Err(self.late(flow, limits, 0));

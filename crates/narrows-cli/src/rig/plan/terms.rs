@@ -1,6 +1,7 @@
 //! What is planned, what for, and what comes of it.
 
 use narrows::memory::Class;
+use narrows::notify;
 use narrows::strategy::{Notification, Strategy};
 use narrows_tune::model::{Costs, Estimate, Flow, WHOLE};
 use narrows_tune::optimise::{Found, Unsolved};
@@ -88,6 +89,12 @@ impl Plan {
         }
         let paced = self.given.iter().filter(|one| one.way.paced);
         paced.map(|one| u64::from(one.way.estimate.load)).sum()
+    }
+
+    /// How a DSP waits: as the quickest of its flows wants it; none if it has none.
+    pub(super) fn soonest(&self, dsp: u8) -> Option<Notification> {
+        let here = self.given.iter().filter(|one| one.dsp == dsp);
+        notify::quickest(here.map(|one| one.way.strategy.notification))
     }
 
     /// Bytes of internal memory of a DSP.

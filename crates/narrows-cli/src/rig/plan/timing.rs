@@ -111,7 +111,7 @@ impl Planner<'_> {
         way: usize,
         alike: u64,
         limits: &Limits,
-    ) -> impl Iterator<Item = Timing> {
+    ) -> impl Iterator<Item = Timing> + Clone {
         let ways = self.waits.len();
         let made = &self.estimates[flow][way * ways..][..ways];
         let way = &self.ways[flow][way];
@@ -125,11 +125,7 @@ impl Planner<'_> {
     /// Has flows take what they do by a plan in which cores wait as the quickest of their flows
     /// wants it, and says by how much they delay each other.
     pub(super) fn join(&self, plan: &mut Plan) {
-        let soonest = |dsp| {
-            let here = plan.given.iter().filter(|one| dsp == one.dsp);
-            notify::quickest(here.map(|one| one.way.strategy.notification))
-        };
-        let soonest: Vec<_> = plan.given.iter().map(|one| soonest(one.dsp)).collect();
+        let soonest: Vec<_> = plan.given.iter().map(|one| plan.soonest(one.dsp)).collect();
         let each = plan.given.iter_mut().zip(self.subjects).zip(soonest);
         for ((given, subject), soonest) in each {
             let way = &mut given.way;

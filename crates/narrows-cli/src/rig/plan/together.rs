@@ -3,7 +3,6 @@
 use super::terms::{Given, Plan};
 use crate::base::statistics::percentile;
 use crate::rig::plan::Planner;
-use narrows::notify;
 use narrows_tune::model::{Phases, Stream, WHOLE, latencies, stream};
 
 /// Latencies of which percentiles are taken, and their seed.
@@ -31,9 +30,7 @@ impl Planner<'_> {
     pub fn queued(&self, plan: &Plan, flow: usize, phases: Phases) -> Option<Queued> {
         let stream = |(given, subject): (&Given, &super::terms::Subject)| {
             let by = &given.way.strategy;
-            let here = plan.given.iter().filter(|other| other.dsp == given.dsp);
-            let soonest = notify::quickest(here.map(|other| other.way.strategy.notification));
-            let soonest = soonest.unwrap_or(by.notification);
+            let soonest = plan.soonest(given.dsp).unwrap_or(by.notification);
             let one = stream(&self.machine.costs, &subject.flow, by, soonest).ok()?;
             Some(Stream { dsp: given.dsp, ..one })
         };
