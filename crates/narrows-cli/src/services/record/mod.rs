@@ -99,7 +99,8 @@ pub fn run(global: &Global, args: &Record) -> Result<(), Failure> {
             flushed = Instant::now();
             written = written.and_then(|()| keeper.writer.flush());
         }
-        if !busy {
+        // What a message carries is certain only until its receiver takes it.
+        if !busy && !args.payload {
             std::thread::sleep(REST);
         }
     }
