@@ -10,7 +10,7 @@ use narrows::platform::{
     Connected, EngineError, Event, FlowNote, FlowStage, HuntError, Instant, NoStorage, Platform,
     Wait, Watch, Woken,
 };
-use narrows::span::{Edge, Note, Span};
+use narrows::span::{Edge, Note, Passage, Span};
 use narrows_trace::{Category, Value};
 use rustix::event::epoll;
 use rustix::fd::{AsFd, BorrowedFd};
@@ -409,6 +409,10 @@ impl Platform for Host {
 
     fn note(&self, note: &Note) {
         self.stamps.note(note);
+    }
+
+    fn note_sent(&self, passage: Passage, carried: &mut dyn FnMut(&mut [u8]) -> bool) {
+        self.stamps.note_sent(passage, carried);
     }
 
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {

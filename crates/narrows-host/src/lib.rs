@@ -123,7 +123,7 @@ pub use memory::{PeerRegion, Region};
 pub use options::Options;
 pub use peer::{Peer, PeerError, Undelivered};
 pub use spelling::explain;
-pub use trace::{Record, TRACE_VARIABLE, Trace, stamp_cost};
+pub use trace::{PAYLOAD_VARIABLE, Record, TRACE_VARIABLE, Trace, stamp_cost};
 
 /// A node of the stack on this platform.
 pub type Node = narrows::endpoint::Node<Host>;

@@ -24,7 +24,7 @@ use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::ticker::Ticker;
 use crate::rendezvous::{Identity, Rendezvous};
 use crate::status::Status;
-use crate::trace::{Recorder, Tracer};
+use crate::trace::{Recorder, Tracer, payload_wanted};
 use crate::{clock, memory, system};
 
 /// The largest region of a peer's unless more is allowed, in bytes: where an application has all
@@ -47,6 +47,7 @@ pub struct Options {
     limits: Limits,
     background: bool,
     trace: Option<PathBuf>,
+    trace_payload: Option<bool>,
 }
 
 impl Options {
@@ -67,6 +68,7 @@ impl Options {
             limits: Limits::default(),
             background: true,
             trace: None,
+            trace_payload: None,
         }
     }
 
@@ -168,6 +170,14 @@ impl Options {
         self
     }
 
+    /// Whether the node's trace holds what messages carry too, whatever `NARROWS_TRACE_PAYLOAD`
+    /// says in the environment.
+    #[must_use]
+    pub fn trace_payload(mut self, with_payload: bool) -> Options {
+        self.trace_payload = Some(with_payload);
+        self
+    }
+
     /// Opens the node: from here on others can find it.
     ///
     /// # Errors
@@ -261,7 +271,8 @@ impl Options {
         let door = Arc::new(Door::new(rendezvous, Arc::clone(&sets)).map_err(no_bell)?);
         let background = Background::start(&door)
             .map_err(|e| OpenError::system("start a thread (see Options::background)", e))?;
-        let recorder = tracer.map(|tracer| Recorder::new(tracer, &name, incarnation));
+        let with_payload = self.trace_payload.unwrap_or_else(payload_wanted);
+        let recorder = tracer.map(|tracer| Recorder::new(tracer, &name, incarnation, with_payload));
         Ok(Host::new((door, background), sets, engine, recorder))
     }
 }

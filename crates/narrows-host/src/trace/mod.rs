@@ -1,11 +1,11 @@
 //! Stamps: when spans begin and end, in a ring that is filled without a lock or a system call.
-
 //!
 //! A process that is asked for a trace by `NARROWS_TRACE` writes a file besides: each node notes
 //! its stamps, messages and waits in a ring, and one thread writes what all of them noted.
 
 mod event;
 mod events;
+mod payloads;
 mod recorder;
 mod ring;
 mod rows;
@@ -14,7 +14,7 @@ mod tracer;
 use std::cell::{Cell, OnceCell};
 
 use narrows::platform::{Wait, Woken};
-use narrows::span::{Edge, Note, Span};
+use narrows::span::{Edge, Note, Passage, Span};
 use narrows_trace::{Category, Value};
 
 use crate::clock;
@@ -26,6 +26,14 @@ pub(crate) use tracer::Tracer;
 /// The variable of the environment that names the file of a process's trace: all nodes of the
 /// processes that it is set for write to that file, behind what is there.
 pub const TRACE_VARIABLE: &str = "NARROWS_TRACE";
+
+/// The variable of the environment that has traces hold what messages carry too, if it is `1`.
+pub const PAYLOAD_VARIABLE: &str = "NARROWS_TRACE_PAYLOAD";
+
+/// Whether the environment asks for what messages carry.
+pub(crate) fn payload_wanted() -> bool {
+    std::env::var_os(PAYLOAD_VARIABLE).is_some_and(|value| value == "1")
+}
 
 /// One stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +110,16 @@ impl Stamps {
     #[inline]
     pub(crate) fn note(&self, note: &Note) {
         self.record(&Event::Note(*note));
+    }
+
+    /// Notes that a message is about to be sent, with what it carries.
+    pub(crate) fn note_sent(&self, passage: Passage, carried: &mut dyn FnMut(&mut [u8]) -> bool) {
+        if let Some(recorder) = &self.recorder {
+            recorder.sent(clock::ticks(), &passage, carried);
+        }
+        if self.told {
+            events::tell(&Event::Note(Note::Sent(passage)));
+        }
     }
 
     /// A wait begins.

@@ -1,14 +1,15 @@
 //! A node's side of a trace: what it notes goes into a ring, and the process's tracer writes it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::Memory;
-use narrows::span::{Carried, Passage};
+use narrows::span::{Carried, Note, Passage};
 use narrows_trace::{Category, Value};
 
 use super::event::Event;
+use super::payloads::Payloads;
 use super::ring::Ring;
 use super::tracer::Tracer;
 use crate::clock;
@@ -58,6 +59,13 @@ pub(super) fn passage_id(direction: u64, passage: &Passage) -> u64 {
 pub(super) struct Shared {
     pub ring: Ring,
     pub facts: Mutex<Vec<Fact>>,
+    payloads: Mutex<Payloads>,
+}
+
+impl Shared {
+    pub fn payloads(&self) -> MutexGuard<'_, Payloads> {
+        self.payloads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// See the module page. When it is dropped, all that was noted is in the file.
@@ -67,20 +75,38 @@ pub(crate) struct Recorder {
     node: u64,
     /// Which life of its name the node is.
     incarnation: u64,
+    /// Whether what messages carry is kept too.
+    with_payload: bool,
 }
 
 impl Recorder {
     /// The recorder of a node of this name, in this life.
-    pub fn new(tracer: Arc<Tracer>, name: &Name, incarnation: u64) -> Recorder {
-        let shared = Arc::new(Shared { ring: Ring::new(), facts: Mutex::default() });
+    pub fn new(tracer: Arc<Tracer>, name: &Name, incarnation: u64, with_payload: bool) -> Recorder {
+        let (facts, payloads) = (Mutex::default(), Mutex::default());
+        let shared = Arc::new(Shared { ring: Ring::new(), facts, payloads });
         let node = tracer.enter(name, &shared);
-        Recorder { shared, tracer, node, incarnation }
+        Recorder { shared, tracer, node, incarnation, with_payload }
     }
 
     /// Notes something that happened at this tick.
     #[inline]
     pub fn note(&self, ticks: u64, event: &Event) {
         self.shared.ring.put(ticks, event);
+    }
+
+    /// Notes that a message is sent, and keeps what it carries if that is wanted.
+    pub fn sent(&self, ticks: u64, passage: &Passage, carried: &mut dyn FnMut(&mut [u8]) -> bool) {
+        let event = Event::Note(Note::Sent(*passage));
+        if !self.with_payload {
+            return self.note(ticks, &event);
+        }
+        let mut bytes = vec![0; passage.bytes as usize];
+        let carried = carried(&mut bytes).then_some(bytes);
+        // The tracer finds the event when it is in the ring, and waits here for what belongs to it.
+        let mut payloads = self.shared.payloads();
+        if self.shared.ring.put(ticks, &event) {
+            payloads.put(carried);
+        }
     }
 
     /// Notes that a link is up.

@@ -36,15 +36,16 @@ impl Ring {
         self.words.get(from..from + WORDS).unwrap_or_default()
     }
 
-    /// Writes an event, or counts it. For one thread at a time.
+    /// Writes an event. If there is no room, it counts it and returns false. For one thread at a
+    /// time.
     #[inline]
-    pub fn put(&self, ticks: u64, event: &Event) {
+    pub fn put(&self, ticks: u64, event: &Event) -> bool {
         // Relaxed: this thread alone writes it.
         let head = self.head.load(Ordering::Relaxed);
         // Acquire: pairs with the release in `take`. What was there has been read.
         if head.wrapping_sub(self.tail.load(Ordering::Acquire)) >= EVENTS as u64 {
             self.dropped.fetch_add(1, Ordering::Relaxed);
-            return;
+            return false;
         }
         let [first, second, third] = event.pack();
         for (word, value) in self.place(head).iter().zip([ticks, first, second, third]) {
@@ -53,6 +54,7 @@ impl Ring {
         // Release: pairs with the acquire in `take`. The words come before the number that says
         // they are there.
         self.head.store(head.wrapping_add(1), Ordering::Release);
+        true
     }
 
     /// Reads what there is. For one thread at a time.

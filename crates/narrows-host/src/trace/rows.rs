@@ -91,12 +91,13 @@ impl Rows {
         writer.counter(self.cores(), thread, "waited for a core", "ns")
     }
 
-    /// Writes an event.
+    /// Writes an event; `carried` is what a message carries that is sent, if that was kept.
     pub fn write<W: Write>(
         &mut self,
         writer: &mut Writer<W>,
         at: u64,
         event: &Event,
+        carried: Option<Vec<u8>>,
         facts: &Mutex<Vec<Fact>>,
     ) -> io::Result<()> {
         if self.state.is_none() && !matches!(event, Event::Waits(_)) {
@@ -108,7 +109,7 @@ impl Rows {
                 self.began = Some(at);
                 Ok(())
             }
-            Event::Note(Note::Sent(passage)) => self.sent(writer, at, &passage),
+            Event::Note(Note::Sent(passage)) => self.sent(writer, at, &passage, carried),
             Event::Note(Note::Taken(passage, entry)) => self.taken(writer, at, &passage, entry),
             Event::Note(Note::Used { link, entry }) => match self.waiting.remove(&(link, entry)) {
                 Some(id) => {
@@ -192,6 +193,7 @@ impl Rows {
         writer: &mut Writer<W>,
         at: u64,
         passage: &Passage,
+        carried: Option<Vec<u8>>,
     ) -> io::Result<()> {
         // What the stacks say to each other is on the way of nothing that was begun.
         let began = match passage.kind {
@@ -201,6 +203,7 @@ impl Rows {
         let Some(fact) = self.links.get(&passage.link) else { return Ok(()) };
         let id = passage_id(fact.sends, passage);
         let message = Message::of(passage, id, began, fact.peer.to_string());
+        let message = Message { payload: carried, ..message };
         writer.sent(self.row(), at, &message)
     }
 
@@ -284,7 +287,7 @@ mod tests {
             Event::Note(Note::Sent(passage(2, Carried::Message))),
         ];
         for (at, event) in (10..).step_by(10).zip(events) {
-            rows.write(&mut writer, at, &event, &facts).unwrap();
+            rows.write(&mut writer, at, &event, None, &facts).unwrap();
         }
         let trace = narrows_trace::read(&file[..]).unwrap();
         let began = |number| trace.messages.iter().find(|m| m.number == number).unwrap().began;

@@ -8,10 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use narrows::link::Name;
+use narrows::span::Note;
 use narrows_trace::{Category, Value, Writer};
 use rustix::thread::gettid;
 
 use super::TRACE_VARIABLE;
+use super::event::Event;
 use super::recorder::Shared;
 use super::rows::Rows;
 use crate::clock;
@@ -186,14 +188,18 @@ impl State {
             let mut refused = 0;
             shared.ring.take(|ticks, event| {
                 found = true;
+                let carried = match event {
+                    Event::Note(Note::Sent(_)) => shared.payloads().take(),
+                    _ => None,
+                };
                 if full {
                     refused += 1;
                 } else {
                     let at = time.at(ticks);
-                    self.attempt(|writer| rows.write(writer, at, &event, &shared.facts));
+                    self.attempt(|writer| rows.write(writer, at, &event, carried, &shared.facts));
                 }
             });
-            let dropped = shared.ring.dropped() + refused;
+            let dropped = shared.ring.dropped() + refused + shared.payloads().left_out();
             if dropped > 0 {
                 let row = rows.row();
                 self.attempt(|writer| writer.dropped(row, now, dropped));

@@ -10,7 +10,7 @@ use crate::common::process::{Peer, Role, alone};
 use crate::common::{PATIENCE, name};
 use narrows::endpoint::{Address, Channel, Function, Select, Sink, Source};
 use narrows::memory::Layout;
-use narrows::strategy::Placement;
+use narrows::strategy::{Placement, Strategy};
 use narrows_host::{Node, OpenError, Options};
 use narrows_trace::{Category, Journey, Kind, Trace, Value, state};
 use rustix::fs::{FileType, Mode};
@@ -258,4 +258,73 @@ fn no_thread_and_no_descriptor_is_left_of_a_trace() {
         assert!(std::time::Instant::now() < deadline, "a thread is left");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+#[test]
+fn a_trace_with_payload_holds_what_every_message_carries() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let layout = Layout::standard(64).and_then(|layout| layout.with_channels(2, 8)).unwrap();
+    let [mut one, mut other] = [("one", true), ("other", false)].map(|(name, with_payload)| {
+        let options = Options::new(name).directory(directory.path()).layout(layout);
+        let options = options.trace(directory.path().join(FILE)).trace_payload(with_payload);
+        options.node().unwrap()
+    });
+    for node in [&mut one, &mut other] {
+        node.open(WORK).unwrap();
+    }
+    let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
+    while other.links().next().is_none() {
+        other.wait_any(Some(PATIENCE));
+        other.poll();
+    }
+    let back = other.links().next().unwrap().0;
+    let to = Address { link, port: WORK };
+    let flow = one.begin_flow_to(to, Strategy::default()).unwrap();
+    while !one.flow(flow).is_ready().unwrap() {
+        other.poll();
+        one.poll();
+    }
+    let content = |len: usize| (0..len).map(|at| (at * 31 + len) as u8).collect::<Vec<_>>();
+    let mut sent = Vec::new();
+    for number in 0..200 {
+        let bytes = content(usize::from(number % 3 == 0) + number * 37 % 1500);
+        if number % 3 == 0 {
+            let mut made = one.flow(flow).reserve(bytes.len()).unwrap();
+            one.write(&mut made, 0, &bytes).unwrap();
+            one.flow(flow).try_send(WORK, &mut made).unwrap();
+        } else {
+            one.send(WORK, to, &bytes[..], Some(PATIENCE)).unwrap();
+        }
+        other.poll();
+        let message = other.try_receive(WORK, &Select::default()).unwrap().unwrap();
+        other.release(message);
+        // What this one sends is in the trace, without what it carries.
+        other.send(WORK, Address { link: back, port: WORK }, b"back", Some(PATIENCE)).unwrap();
+        one.poll();
+        let message = one.try_receive(WORK, &Select::default()).unwrap().unwrap();
+        one.release(message);
+        sent.push(bytes);
+    }
+    one.channel(Channel { link, ring: 0 }).try_send_word(0x0403_0201, 3, 0).unwrap();
+    one.channel(Channel { link, ring: 1 })
+        .try_send_packet(&content(300), Placement::External, 0)
+        .unwrap();
+    drop((one, other));
+    let trace = trace(directory.path());
+    assert_eq!((trace.dropped, trace.cut), (0, false));
+    let of = |kind: &str, peer: &str| {
+        let mut all: Vec<_> =
+            trace.messages.iter().filter(|j| j.kind == kind && j.peer == peer).collect();
+        all.sort_by_key(|journey| journey.sent.unwrap().1);
+        all.iter().map(|journey| journey.payload.clone()).collect::<Vec<_>>()
+    };
+    let kept = of("message", "other");
+    assert_eq!(kept.len(), sent.len());
+    for (number, (kept, sent)) in kept.into_iter().zip(sent).enumerate() {
+        assert_eq!(kept, Some(sent), "{number}");
+    }
+    assert_eq!(of("message", "one"), vec![None; 200]);
+    assert_eq!(of("scalar", "other"), [Some(vec![1, 2, 3])]);
+    assert!(of("packet", "other") == [Some(content(300))]);
 }

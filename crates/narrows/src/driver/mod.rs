@@ -15,7 +15,7 @@ pub use frames::{Frames, NoFrame, NotSent, NotThere};
 
 use crate::memory::{Block, Corrupt, Descriptor, Kind, Placed, PoolError, Shared, Taken};
 use crate::platform::Platform;
-use crate::span::{Carried, Edge, Note, Passage, Span};
+use crate::span::{Carried, Edge, Passage, Span};
 use crate::strategy::{Strategy, Transfer};
 
 /// What is to be sent.
@@ -76,6 +76,14 @@ pub fn passage(link: u32, number: u32, descriptor: &Descriptor) -> Passage {
     Passage { link, number, kind, bytes, source, target, priority, tag }
 }
 
+/// Fills a buffer with the first of these bytes; false if there are fewer.
+pub(crate) fn fill(to: &mut [u8], bytes: &[u8]) -> bool {
+    bytes.get(..to.len()).is_some_and(|bytes| {
+        to.copy_from_slice(bytes);
+        true
+    })
+}
+
 /// Sends one message: places the payload, publishes the descriptor, rings if the peer sleeps. `key`
 /// is the platform's name for the link.
 ///
@@ -115,7 +123,10 @@ pub fn send<P: Platform>(
             // Before it is published, as above: no receiver has it sooner than it is sent.
             let descriptor = Descriptor { len: placed.len(), ..descriptor };
             let number = shared.tx.sent().wrapping_add(1);
-            platform.note(&Note::Sent(passage(key, number, &descriptor)));
+            platform.note_sent(passage(key, number, &descriptor), &mut |to| match placed {
+                Placed::InSlot(bytes) => fill(to, bytes),
+                Placed::Block { block, .. } => shared.read_back(block, 0, to),
+            });
         }
         shared.publish(descriptor, placed);
         platform.stamp(Span::Memory, Edge::Leave, id);

@@ -5,6 +5,7 @@
 use core::time::Duration;
 
 use super::{Failure, LinkError, Node, SendError};
+use crate::driver;
 use crate::link::{Link, LinkId};
 use crate::memory::{Arrival, Block, Corrupt, WORD};
 use crate::platform::{Lost, Platform};
@@ -47,19 +48,19 @@ impl Noted {
         Passage { link, number, kind, bytes, source: ring, target: ring, priority: 0, tag }
     }
 
-    /// Notes that the entry of this number is sent.
-    pub fn sent<P: Platform>(&self, platform: &P, number: u32) {
+    /// Notes that the entry of this number is sent, and what it carries.
+    pub fn sent<P: Platform>(&self, platform: &P, number: u32, carried: &[u8]) {
         if platform.tracing() {
-            platform.note(&Note::Sent(self.passage(number)));
+            platform.note_sent(self.passage(number), &mut |to| driver::fill(to, carried));
         }
     }
 
     /// As [`Noted::sent`] on a way that nothing is sent by while it is noted, unless the platform
     /// has it noted on every way.
     #[inline(always)]
-    pub fn sent_quickly<P: Platform>(&self, platform: &P, number: u32) {
+    pub fn sent_quickly<P: Platform>(&self, platform: &P, number: u32, carried: &[u8]) {
         if P::RECEIPTS {
-            self.sent(platform, number);
+            self.sent(platform, number, carried);
         }
     }
 
@@ -103,7 +104,7 @@ impl<P: Platform> Node<P> {
             && len <= WORD
         {
             let (platform, noted) = (&self.platform, Noted::word(link.key, to.ring, len, tag));
-            let note = |number| noted.sent_quickly(platform, number);
+            let note = |number| noted.sent_quickly(platform, number, &value.to_le_bytes());
             if link.shared.post_word(platform, to.ring, (value, len), tag, note) {
                 return Ok(());
             }
@@ -127,7 +128,7 @@ impl<P: Platform> Node<P> {
         let link = link.ok_or(SendError::Unknown)?;
         link.find_out(platform);
         let noted = Noted::word(link.key, to.ring, len, tag);
-        let note = |number| noted.sent(platform, number);
+        let note = |number| noted.sent(platform, number, &value.to_le_bytes());
         let sent = link.shared.post_word(platform, to.ring, (value, len), tag, note);
         sent.then_some(()).ok_or(SendError::RingFull)
     }
@@ -143,7 +144,7 @@ impl<P: Platform> Node<P> {
         if let Some(link) = self.links.unnoted_mut(to.link) {
             let (platform, noted) =
                 (&self.platform, Noted::packet(link.key, to.ring, bytes.len() as u32, tag));
-            let note = |number| noted.sent_quickly(platform, number);
+            let note = |number| noted.sent_quickly(platform, number, bytes);
             if link.shared.post_packet(platform, to.ring, bytes, placement, tag, note) {
                 return Ok(());
             }
@@ -171,7 +172,7 @@ impl<P: Platform> Node<P> {
         }
         link.find_out(platform);
         let noted = Noted::packet(link.key, to.ring, bytes.len() as u32, tag);
-        let note = |number| noted.sent(platform, number);
+        let note = |number| noted.sent(platform, number, bytes);
         if link.shared.post_packet(platform, to.ring, bytes, placement, tag, note) {
             return Ok(());
         }

@@ -140,7 +140,7 @@ impl<P: Platform> Node<P> {
         }
         if P::RECEIPTS {
             let noted = self.noted(to.to, Noted::word, len);
-            noted.sent(&self.platform, to.side.next());
+            noted.sent(&self.platform, to.side.next(), &value.to_le_bytes());
         }
         Some(to.side.put_word(&self.platform, (value, len), tag))
     }
@@ -173,7 +173,7 @@ impl<P: Platform> Node<P> {
     ) -> Option<bool> {
         let (link, platform) = (self.links.up_mut(to.to.link)?, &self.platform);
         let noted = Noted::packet(link.key, to.to.ring, bytes.len() as u32, tag);
-        let note = |number| noted.sent_quickly(platform, number);
+        let note = |number| noted.sent_quickly(platform, number, bytes);
         link.shared.post_packet_to::<true>(platform, &mut to.side, bytes, placement, tag, note)
     }
 
@@ -190,7 +190,7 @@ impl<P: Platform> Node<P> {
         let (link, platform) = (self.links.up_mut(to.to.link)?, &self.platform);
         link.shared.has_room(&mut to.side).then_some(())?;
         let noted = Noted::packet(link.key, to.to.ring, bytes.len() as u32, tag);
-        let note = |number| noted.sent_quickly(platform, number);
+        let note = |number| noted.sent_quickly(platform, number, bytes);
         link.shared.post_packet_to::<false>(platform, &mut to.side, bytes, placement, tag, note)
     }
 

@@ -19,7 +19,7 @@ use core::ops::{Add, DerefMut};
 use core::time::Duration;
 
 use crate::name::Name;
-use crate::span::{Edge, Note, Span};
+use crate::span::{Edge, Note, Passage, Span};
 use crate::strategy::Strategy;
 
 /// A moment on this platform's clock, in nanoseconds since an arbitrary start.
@@ -351,6 +351,14 @@ pub trait Platform: Sized {
     /// Notes what happens to messages. The stack asks [`Platform::tracing`] before.
     fn note(&self, note: &Note) {
         let _ = note;
+    }
+
+    /// Notes that a message is about to be sent ([`Note::Sent`]), for platforms that keep what
+    /// messages carry: `carried` fills a buffer of the passage's length with it, and says whether
+    /// it could.
+    fn note_sent(&self, passage: Passage, carried: &mut dyn FnMut(&mut [u8]) -> bool) {
+        let _ = carried;
+        self.note(&Note::Sent(passage));
     }
 
     /// Notes what has become of the flow at this place of the node's table; nothing if there is
