@@ -130,7 +130,7 @@ impl Given {
             Which::Advise(args) if args.place.on.as_deref() == Some(HOST) => {
                 Given::always(&name, nodes)
             }
-            Which::Advise(_) => Given::always(&name, CHIP),
+            Which::Advise(_) | Which::Grid(_) => Given::always(&name, CHIP),
             Which::Tune(args) => match args.against.against {
                 Some(Beside::Simulator) => Given::always(&name, CHIP),
                 Some(Beside::Host) => Given::always(&name, &Heeded::ALL),
@@ -237,7 +237,7 @@ mod tests {
         ["--priority 5", "--lock-memory", "--cores 0,1", "--carrier stream", "--json"];
 
     /// Each command, and which of the options it takes, in the order above.
-    const TABLE: [(&str, &str); 45] = [
+    const TABLE: [(&str, &str); 46] = [
         ("run", "PLCFJ"),
         ("run --on host", "PLCFJ"),
         ("run --on davinci", "CJ"),
@@ -276,6 +276,7 @@ mod tests {
         ("bench clients", "CFJ"),
         ("bench advise", "CJ"),
         ("bench advise --on host", "CFJ"),
+        ("bench grid", "CJ"),
         ("bench tune", "J"),
         ("bench tune --against simulator", "CJ"),
         ("bench sim", "J"),

@@ -4,6 +4,7 @@ use super::advise::flags::Advise;
 use super::against::flags::Against;
 pub use super::args::{Axes, Fixed, Rounds, Sizes};
 use super::choice::{self, Word};
+use super::grid::flags::Grid;
 use super::linx::flags::{Burst, Linx, Nodes};
 use super::sra::flags::Sra;
 use super::susan::flags::Susan;
@@ -140,6 +141,16 @@ Examples:
   narrows bench advise --on davinci --cases 20
   narrows bench advise --on generic-amp --case 7")]
     Advise(Advise),
+    /// What auto takes beside the best static strategies, over chips, budgets and sessions
+    #[command(after_help = "\
+Without --short it takes an hour on two cores. A static strategy is one for all
+sessions or one for each kind. It counts if it carries all that is due and is
+never late.
+
+Examples:
+  narrows bench grid --short
+  narrows bench grid --on davinci --json")]
+    Grid(Grid),
     /// Messages and their acknowledgements between processors with ports and no shared memory
     #[command(after_help = "\
 Examples:
@@ -379,6 +390,7 @@ impl Which {
             Which::Sim(_) => "sim",
             Which::Tune(_) => "tune",
             Which::Advise(_) => "advise",
+            Which::Grid(_) => "grid",
             Which::Sra(_) => "sra",
             Which::Susan(_) => "susan",
             Which::T0(_) => "t0",
@@ -431,6 +443,7 @@ impl Which {
             }
             Which::Susan(args) => Common { place: args.place.clone(), ..Common::default() },
             Which::Advise(args) => Common { place: args.place.clone(), ..Common::default() },
+            Which::Grid(args) => Common { place: args.place.clone(), ..Common::default() },
             Which::T0(args) | Which::T1(args) | Which::T3(args) => linx(args),
             Which::T2(args) => linx(&args.linx),
             Which::T4(args) | Which::T5(args) | Which::T6(args) => linx(&args.linx),

@@ -17,6 +17,7 @@ mod clients;
 pub mod clusters;
 pub mod flags;
 mod floors;
+pub mod grid;
 mod idle;
 pub(crate) mod linx;
 pub mod mcapi;
@@ -91,7 +92,7 @@ fn measure(global: &Global, args: &Bench) -> Result<(), Failure> {
         return clusters::run(&asked, which, &chip);
     }
     let chip = match which {
-        Which::Tune(_) | Which::Advise(_) | Which::Susan(_) => None,
+        Which::Tune(_) | Which::Advise(_) | Which::Grid(_) | Which::Susan(_) => None,
         _ => common.place.chip()?,
     };
     let asked = Asked { global, args: &common, chip, page: PageOut::new(page)? };
@@ -116,6 +117,7 @@ fn measure(global: &Global, args: &Bench) -> Result<(), Failure> {
             }
         }
         Which::Advise(args) => return advise::run(&asked, args),
+        Which::Grid(args) => return grid::run(&asked, args),
         Which::Sra(args) => return sra::run(&asked, args),
         Which::Susan(args) => return susan::run(&asked, args),
         Which::T0(args) => return linx::run(&asked, which.name(), Case::Latency, args),

@@ -5,6 +5,7 @@ use super::Traffic;
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Cores, Global};
 use crate::formats::strategy::Policy;
+use crate::formats::workload::Workload;
 use crate::rig::costs;
 use crate::rig::costs::machine::{Measured, measured};
 use crate::rig::peer::Peer;
@@ -77,7 +78,19 @@ impl Setup {
         };
         let machine = measured.within(traffic.memory, 1, model::WHOLE.into())?;
         let place = chip.map(|(chip, cores)| (chip, cores.callee));
-        let subjects = subjects::subjects(traffic.workload, place, &[], false)?;
+        Setup::of(&machine, traffic.workload, place).map(Some)
+    }
+
+    /// What a controller is told of a machine that was measured, a core of a chip if it is one.
+    ///
+    /// # Errors
+    /// [`Kind::Workload`] for a flow that the model has no answer for.
+    pub(crate) fn of(
+        machine: &Machine,
+        workload: &Workload,
+        place: Option<(&Chip, usize)>,
+    ) -> Result<Setup, Failure> {
+        let subjects = subjects::subjects(workload, place, &[], false)?;
         if let Some(flow) = subjects.iter().find(|subject| subject.flow.period.is_none()) {
             let text = format!(
                 "flow {} has no period, so what it costs a second is not known: give it one, or name \
@@ -88,15 +101,15 @@ impl Setup {
         }
         let costs = machine.costs;
         let flows = subjects.into_iter().enumerate().map(|(number, subject)| {
-            let [request, response] = traffic.workload.longest(number);
+            let [request, response] = workload.longest(number);
             let longest = u32::try_from(request.max(response)).unwrap_or(u32::MAX);
-            let allowed = |by: &Strategy| fits(&machine, longest, by);
+            let allowed = |by: &Strategy| fits(machine, longest, by);
             let mut strategies = vec![SAFE];
             crate::formats::strategy::append(
                 &mut strategies,
                 subject.strategies.iter().copied().filter(allowed),
             );
-            if !fits(&machine, longest, &SAFE) {
+            if !fits(machine, longest, &SAFE) {
                 strategies.remove(0);
             }
             Own { name: subject.name, flow: subject.flow, strategies }
@@ -109,17 +122,17 @@ impl Setup {
             );
             return Err(Failure::new(Kind::Workload, text));
         }
-        Ok(Some(Setup {
+        Ok(Setup {
             costs,
             dsps: vec![
                 Dsp { memory: machine.memory, work: model::WHOLE };
-                traffic.workload.dsps().into()
+                workload.dsps().into()
             ],
             load: machine.load,
             settings: Settings { pause: pause(&costs), ..Settings::default() },
             flows,
             known: false,
-        }))
+        })
     }
 }
 

@@ -1,0 +1,127 @@
+//! `bench grid`: what `auto` takes beside the best static strategies, over a grid of chips, budgets
+//! of internal memory, copy engines and sessions, in the simulator.
+
+mod carry;
+mod fixed;
+pub mod flags;
+mod row;
+mod traffic;
+
+use crate::base::failure::Failure;
+use crate::base::options::Global;
+use crate::base::output;
+use crate::base::progress::Progress;
+use crate::base::report::Report;
+use crate::experiments::bench::against::simulated;
+use crate::experiments::bench::task::Asked;
+use crate::experiments::run::Setup;
+use crate::formats::platform;
+use crate::rig::costs::machine::{Measured, measured};
+use crate::rig::{costs, sim};
+use fixed::Tries;
+use flags::Grid;
+use narrows_sim::chip::Chip;
+use narrows_tune::model::WHOLE;
+use row::GridRow;
+use std::time::Duration;
+use traffic::Traffic;
+
+/// The chips whose cores share memory and that sessions can be carried on.
+const CHIPS: [&str; 8] = [
+    "davinci",
+    "generic-amp",
+    "nios2-dual",
+    "nios2-quad",
+    "am62p",
+    "am64x",
+    "imxrt1170",
+    "stm32h747",
+];
+/// Budgets of internal memory, beside all that there is.
+const BUDGETS: [u32; 3] = [1 << 10, 4 << 10, 16 << 10];
+/// Sessions of audio and of video.
+const SESSIONS: [[u32; 2]; 11] =
+    [[1, 0], [2, 0], [3, 0], [0, 1], [0, 2], [0, 3], [1, 1], [2, 1], [1, 2], [2, 2], [3, 3]];
+/// How long a trial of static strategies is, and how long the best of them and `auto` are carried:
+/// so long that what is learnt at first takes a small part of it.
+const SPANS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(60)];
+
+/// A part of the grid that a minute is enough for.
+const SHORT_BUDGETS: [u32; 1] = [1 << 10];
+const SHORT_SESSIONS: [[u32; 2]; 4] = [[1, 0], [2, 0], [0, 2], [2, 2]];
+const SHORT_SPANS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(20)];
+
+/// Carries everything and prints.
+///
+/// # Errors
+/// A chip that cannot be simulated.
+pub(super) fn run(asked: &Asked<'_>, args: &Grid) -> Result<(), Failure> {
+    let global = asked.global;
+    let names = match args.place.platform() {
+        Some(name) => vec![name],
+        None if args.short => vec![CHIPS[0]],
+        None => CHIPS.to_vec(),
+    };
+    let sessions = if args.short { &SHORT_SESSIONS[..] } else { &SESSIONS };
+    let traffics: Vec<Traffic> = sessions
+        .iter()
+        .flat_map(|sessions| {
+            [false, true].map(|staggered| Traffic { sessions: *sessions, staggered })
+        })
+        // A single session begins with itself.
+        .filter(|one| !one.staggered || one.sessions.iter().sum::<u32>() > 1)
+        .collect();
+    let progress = Progress::new((names.len() * traffics.len()) as u64, global.json);
+    let mut rows = Vec::new();
+    for name in &names {
+        progress.say(&format!("measuring {name}"));
+        let chip = platform::load(name)?.with_free_timers();
+        let made = measured(global, Some(&chip), costs::LONG)?;
+        for traffic in &traffics {
+            let [audio, video] = traffic.sessions;
+            progress.say(&format!("{name}: {audio} of audio, {video} of video"));
+            rows.extend(cells((global, &chip), &made, *traffic, args.short)?);
+            progress.step();
+        }
+    }
+    drop(progress);
+    let mut report = Report::new("bench grid", simulated::machine(&names), rows);
+    report.notes = row::notes(&report.results);
+    if global.json {
+        return report.print();
+    }
+    output::print(row::text(&report.results, &report.notes).as_bytes())
+}
+
+/// The same traffic by every budget, with the engine and without.
+fn cells(
+    on: (&Global, &Chip),
+    measured: &Measured,
+    traffic: Traffic,
+    short: bool,
+) -> Result<Vec<GridRow>, Failure> {
+    let (global, chip) = on;
+    let spans = if short { SHORT_SPANS } else { SPANS };
+    let budgets = if short { &SHORT_BUDGETS[..] } else { &BUDGETS };
+    let all = measured.machine()?;
+    let workload = traffic.workload(None, spans[1])?;
+    let callee = sim::cores(global, chip)?.callee;
+    let mut tries = Tries::new(on, traffic, spans)?;
+    let mut rows = Vec::new();
+    let less = budgets.iter().copied().filter(|budget| *budget < all.memory);
+    for budget in less.chain([all.memory]).collect::<Vec<_>>() {
+        for engine in [true, false] {
+            if engine && !measured.engine {
+                continue;
+            }
+            let mut machine = measured.within(Some(budget), 1, WHOLE.into())?;
+            machine.engine = engine;
+            let setup = Setup::of(&machine, &workload, Some((chip, callee)))?;
+            let auto = carry::auto(on, &workload, &setup)?;
+            let best = tries.best(&machine)?;
+            let tried = tries.tried();
+            rows.push(GridRow::new(&chip.name, &machine, traffic, &auto, best.as_ref(), tried));
+        }
+    }
+    Ok(rows)
+}
