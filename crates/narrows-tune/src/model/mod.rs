@@ -4,6 +4,7 @@
 //! machine is its [`Parameters`], a flow is a [`Flow`], a choice is a
 //! [`Strategy`]; [`estimate`] gives the rest. All of it is whole numbers.
 
+mod copies;
 mod cores;
 mod delays;
 mod idle;
@@ -17,6 +18,7 @@ mod queue;
 #[cfg(test)]
 mod queue_tests;
 mod stream;
+mod together;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +37,7 @@ pub use parameters::{
 use parts::Parts;
 use payload::Message;
 pub use queue::{Phases, latencies};
+pub use together::together;
 pub use stream::{Stream, Turn};
 
 /// The longest payload of one message, in bytes.
@@ -264,6 +267,7 @@ pub fn stream(
         take: sum(&[parts.after, parts.ack]),
         take_wait: parts.engine[1],
         rings: strategy.acknowledgement == Acknowledgement::Interrupt,
+        copied: parts.copied,
         more: costs.spike,
         one_in: costs.one_in,
         ..Stream::default()

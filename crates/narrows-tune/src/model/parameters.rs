@@ -160,10 +160,16 @@ pub struct Parameters<T> {
     pub ticked: T,
     /// Acknowledgement by interrupt: time of the calling core for each request.
     pub ack_interrupt: T,
+    /// The same where responses are looked for: the bell comes while the core sleeps until its
+    /// next look.
+    pub ack_polled: T,
     /// Lazy acknowledgement: likewise.
     pub ack_lazy: T,
     /// Acknowledgement in batches: likewise.
     pub ack_batched: T,
+    /// What copies in external memory take more while a core of the other side copies there too, in
+    /// parts per million of the time for which both would.
+    pub contended: u32,
     /// How long a polling core goes on looking.
     pub polling: Polling,
     /// How many buffers polling needs.
@@ -280,8 +286,10 @@ impl Parameters<f64> {
             one_in: self.one_in,
             ticked: time(self.ticked)?,
             ack_interrupt: time(self.ack_interrupt)?,
+            ack_polled: time(self.ack_polled)?,
             ack_lazy: time(self.ack_lazy)?,
             ack_batched: time(self.ack_batched)?,
+            contended: self.contended,
             polling: self.polling,
             buffers: self.buffers,
             results: self.results,

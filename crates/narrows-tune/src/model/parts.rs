@@ -1,6 +1,6 @@
 //! The parts of a round trip.
 
-use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
+use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
 
 use super::notice::{PROMPT, SHORTEST_LOOK, told};
 use super::parameters::{Costs, Side};
@@ -36,6 +36,9 @@ pub(super) struct Parts {
     pub more: [u64; 2],
     /// What either side takes at most more than on average, of what comes now and then.
     pub seldom: u64,
+    /// What a core copies in external memory of the request and of the response: the calling one,
+    /// and the one that is called.
+    pub copied: [[u64; 2]; 2],
 }
 
 /// For how long the other core looks for the next request when it has answered one, if it waits so.
@@ -122,9 +125,17 @@ impl Parts {
             message.work,
         ]);
         let callee = sum(&[serves, told.busy]);
+        let copied = match strategy.transfer {
+            Transfer::CopyEngine => [[0; 2]; 2],
+            _ if internal => [[0; 2]; 2],
+            _ => [[here.request, here.response], [there.request, there.response]],
+        };
         let (engine_here, engine_there) = (sum(&here.engine), sum(&there.engine));
         let ack = match strategy.acknowledgement {
-            Acknowledgement::Interrupt => costs.ack_interrupt,
+            Acknowledgement::Interrupt => match strategy.notification {
+                Notification::Poll { .. } | Notification::Timer { .. } => costs.ack_polled,
+                _ => costs.ack_interrupt,
+            },
             Acknowledgement::Lazy => costs.ack_lazy,
             Acknowledgement::Batched => costs.ack_batched,
         };
@@ -146,6 +157,7 @@ impl Parts {
             ack,
             more,
             seldom: if waits || idles { costs.seldom.max(costs.seldom_spin) } else { costs.seldom },
+            copied,
             message,
         })
     }

@@ -11,6 +11,7 @@ use core::time::Duration;
 use narrows::notify;
 use narrows::strategy::Notification;
 
+use super::copies::Copies;
 use super::cores::{Awaited, Core};
 use super::parameters::{Costs, Told};
 use super::share;
@@ -56,11 +57,11 @@ fn enough(how: Notification) -> u16 {
 }
 
 /// Flows on their way through the cores.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     costs: &'a Costs,
     streams: &'a mut [Stream],
     random: Random,
-    caller: Core,
+    pub(super) caller: Core,
     callees: [Core; MAX_DSPS],
     /// How those are told, each as the quickest of its flows is.
     told: [Notification; MAX_DSPS],
@@ -75,14 +76,61 @@ struct Walk<'a> {
     waiting: usize,
     /// When the calling core last began one.
     began: u64,
+    copies: Copies,
+}
+
+impl<'a> Walk<'a> {
+    /// None if a flow is impossible, or a core has less time than it is asked for.
+    pub(super) fn new(costs: &'a Costs, streams: &'a mut [Stream], seed: u64) -> Option<Walk<'a>> {
+        let caller = |one: &Stream| one.send + one.send_wait + one.take + one.take_wait;
+        let dsp = |dsp: usize| streams.iter().filter(move |one| usize::from(one.dsp) == dsp);
+        if streams.is_empty()
+            || !streams.iter().all(Stream::is_possible)
+            || Stream::too_much(streams.iter(), caller)
+            || (0..MAX_DSPS).any(|number| Stream::too_much(dsp(number), |one| one.service))
+        {
+            return None;
+        }
+        let mut told = [Notification::Interrupt; MAX_DSPS];
+        for (number, told) in told.iter_mut().enumerate().filter(|_| costs.told == Told::Alike) {
+            *told = notify::quickest(dsp(number).map(|one| one.how)).unwrap_or(*told);
+        }
+        let dsps = streams.iter().map(|one| usize::from(one.dsp) + 1).max().unwrap_or(0);
+        let spins = streams.iter().all(|one| one.how == Notification::Spin);
+        let timers = streams.iter().filter_map(|one| match one.how {
+            Notification::Timer { every } => Some(every),
+            _ => None,
+        });
+        let timer = timers.min();
+        Some(Walk {
+            costs,
+            streams,
+            random: Random(seed | 1),
+            caller: Core::default(),
+            callees: [Core::default(); MAX_DSPS],
+            told,
+            spins,
+            timer,
+            dsps,
+            sent: 0,
+            waiting: 0,
+            began: 0,
+            copies: Copies::default(),
+        })
+    }
+
+    /// What looks of a timer that always runs take of the calling core, in parts per million.
+    pub(super) fn always(&self) -> u32 {
+        self.timer.map_or(0, |every| share(self.costs.caller.poll, super::picos(every)))
+    }
 }
 
 impl Walk<'_> {
-    fn begin(&mut self, phases: Phases) {
+    pub(super) fn begin(&mut self, phases: Phases) {
         let random = &mut self.random;
         self.streams.iter_mut().for_each(|one| one.begin(phases, random));
         self.caller = Core::default();
-        (self.waiting, self.began) = (0, 0);
+        (self.waiting, self.began, self.copies) = (0, 0, Copies::default());
         // Looks lie anyhow at first.
         for (callee, told) in self.callees.iter_mut().zip(&self.told) {
             let look = match told {
@@ -129,6 +177,9 @@ impl Walk<'_> {
         let Some(one) = here.min_by_key(|one| sent(one)) else { return false };
         let began = core.at;
         core.work(one.service);
+        let [request, response] = one.copied[1];
+        core.work(self.copies.there(self.costs, [began, began.saturating_add(request)]));
+        self.copies.there(self.costs, [core.at.saturating_sub(response), core.at]);
         let tick = self.costs.callee.tick;
         let before = |time: u64| time.checked_div(tick).unwrap_or(0);
         core.work(self.costs.ticked.saturating_mul(before(core.at) - before(began)));
@@ -142,7 +193,7 @@ impl Walk<'_> {
 
     /// Goes through all flows once: begins what is due and takes one response of each. True if
     /// there was anything. Latencies of the flow `of` are given away.
-    fn turn(&mut self, of: usize, mut taken: impl FnMut(u64)) -> bool {
+    pub(super) fn turn(&mut self, of: usize, mut taken: impl FnMut(u64)) -> bool {
         let now = self.caller.at;
         let mut any = false;
         for number in 0..self.streams.len() {
@@ -158,8 +209,11 @@ impl Walk<'_> {
             let mut burst = one.turn.get(0).burst;
             one.turn.first = (one.turn.first + 1) % UNDER_WAY as u8;
             (one.turn.count, one.turn.served) = (one.turn.count - 1, one.turn.served - 1);
-            self.caller.at = self.caller.at.saturating_add(one.take_wait);
-            self.caller.work(one.take);
+            let (take, take_wait, copied) = (one.take, one.take_wait, one.copied[0][1]);
+            self.caller.at = self.caller.at.saturating_add(take_wait);
+            let slower = self.contended(copied);
+            let one = &mut self.streams[number];
+            self.caller.work(take.saturating_add(slower));
             self.caller.rung |= one.rings;
             any = true;
             for _ in 0..one.together {
@@ -172,7 +226,21 @@ impl Walk<'_> {
         any
     }
 
+    /// What the calling core copies for longer, because the other ones copy meanwhile, if it begins
+    /// now and would take so long alone.
+    fn contended(&mut self, copied: u64) -> u64 {
+        if self.costs.contended == 0 || copied == 0 {
+            return 0;
+        }
+        let copy = [self.caller.at, self.caller.at.saturating_add(copied)];
+        self.copies.here = copy;
+        while self.serve(copy[1]) {}
+        self.copies.here = [0; 2];
+        self.copies.slower(self.costs, copy)
+    }
+
     fn send(&mut self, number: usize) {
+        let slower = self.contended(self.streams[number].copied[0][0]);
         let one = &mut self.streams[number];
         let more = one.seldom();
         if one.period == 0 {
@@ -183,7 +251,7 @@ impl Walk<'_> {
         self.began = self.caller.at;
         let idle = self.costs.idle.busy(one.how, apart);
         self.caller.busy = self.caller.busy.saturating_add(idle);
-        self.caller.work(one.send.saturating_add(more));
+        self.caller.work(one.send.saturating_add(more).saturating_add(slower));
         self.caller.at = self.caller.at.saturating_add(one.send_wait);
         let count = one.turn.count;
         let later = self.costs.idle.later(self.told[usize::from(one.dsp)], apart);
@@ -201,7 +269,7 @@ impl Walk<'_> {
     }
 
     /// Waits until there is something to do. False if there never will be.
-    fn wait(&mut self) -> bool {
+    pub(super) fn wait(&mut self) -> bool {
         let until = self.streams.iter().map(Stream::there).min().unwrap_or(u64::MAX);
         let awaited = self.streams.iter().filter(|one| one.turn.count > 0);
         let Some(how) = notify::quickest(awaited.map(|one| one.how)) else {
@@ -250,40 +318,10 @@ pub fn latencies(
     seed: u64,
     times: &mut [u64],
 ) -> Option<u32> {
-    let caller = |one: &Stream| one.send + one.send_wait + one.take + one.take_wait;
-    let dsp = |dsp: usize| streams.iter().filter(move |one| usize::from(one.dsp) == dsp);
-    if of >= streams.len()
-        || !streams.iter().all(Stream::is_possible)
-        || Stream::too_much(streams.iter(), caller)
-        || (0..MAX_DSPS).any(|number| Stream::too_much(dsp(number), |one| one.service))
-    {
+    if of >= streams.len() {
         return None;
     }
-    let mut told = [Notification::Interrupt; MAX_DSPS];
-    for (number, told) in told.iter_mut().enumerate().filter(|_| costs.told == Told::Alike) {
-        *told = notify::quickest(dsp(number).map(|one| one.how)).unwrap_or(*told);
-    }
-    let dsps = streams.iter().map(|one| usize::from(one.dsp) + 1).max().unwrap_or(0);
-    let spins = streams.iter().all(|one| one.how == Notification::Spin);
-    let timers = streams.iter().filter_map(|one| match one.how {
-        Notification::Timer { every } => Some(every),
-        _ => None,
-    });
-    let timer = timers.min();
-    let mut walk = Walk {
-        costs,
-        streams,
-        random: Random(seed | 1),
-        caller: Core::default(),
-        callees: [Core::default(); MAX_DSPS],
-        told,
-        spins,
-        timer,
-        dsps,
-        sent: 0,
-        waiting: 0,
-        began: 0,
-    };
+    let mut walk = Walk::new(costs, streams, seed)?;
     let most = times.len().saturating_mul(MOST);
     let (mut filled, mut busy, mut all) = (0, 0, 0);
     while filled < times.len() {
@@ -314,6 +352,5 @@ pub fn latencies(
         all += walk.caller.at - from.at;
     }
     times.sort_unstable();
-    let always = timer.map_or(0, |every| share(costs.caller.poll, super::picos(every)));
-    Some(share(busy, all).saturating_add(always))
+    Some(share(busy, all).saturating_add(walk.always()))
 }

@@ -39,6 +39,8 @@ pub struct Stream {
     /// Whether the other core rings when it has answered, however the calling one waits: it does so
     /// to acknowledge.
     pub rings: bool,
+    /// What either side copies in external memory of it, request and response.
+    pub copied: [[u64; 2]; 2],
     /// What some messages take the calling core more.
     pub more: u64,
     /// One of this many does; none if 0.
@@ -64,6 +66,7 @@ impl Default for Stream {
             take: 0,
             take_wait: 0,
             rings: false,
+            copied: [[0; 2]; 2],
             more: 0,
             one_in: 0,
             turn: Turn::default(),

@@ -161,6 +161,7 @@ impl Measured {
         let Parameters {
             caller,
             ack_interrupt,
+            ack_polled,
             ack_lazy,
             ack_batched,
             idle,
@@ -178,6 +179,7 @@ impl Measured {
             &mut caller.timer,
             &mut caller.late,
             ack_interrupt,
+            ack_polled,
             ack_lazy,
             ack_batched,
             &mut idle.interrupt,

@@ -7,6 +7,7 @@
 pub(crate) mod machine;
 
 mod cold;
+mod contended;
 mod idle;
 mod payload;
 mod seldom;
@@ -19,7 +20,7 @@ use crate::rig::peer::Peer;
 use crate::rig::place::{Core, Place, sleep_until};
 use narrows::endpoint::{CallError, FlowError, SendError};
 use narrows::memory::Class;
-use narrows::strategy::{Notification, Placement, Strategy};
+use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
 use narrows_tune::model::{Access, Parameters};
 use std::time::Duration;
 
@@ -163,6 +164,9 @@ pub(crate) fn measure<P: Place>(
         let point = bench.point(literal(&format!("{word}/interrupt/external")), short)?;
         *into = (point.caller - told.caller).max(0.0);
     }
+    let rung = Strategy { acknowledgement: Acknowledgement::Interrupt, ..polled };
+    parameters.ack_polled = (bench.point(rung, short)?.caller - once.caller).max(0.0);
+    parameters.contended = bench.contended(external, [&caller.external, &callee.external])?;
     [caller.further, callee.further] = bench.further(&told, [&caller, &callee])?;
     caller.gather = [bench.gather("internal")?, bench.gather("external")?];
     (parameters.caller, parameters.callee) = (caller, callee);
