@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::control::{FlowState, Planned, Tables};
+use crate::model::Stream;
 use crate::optimise::{
     Choice, Found, Group, GroupState, HullStep, KeptChoice, Needs, Pick, Problem, SearchFrame,
     Storage, Timing, Unsolved, optimise,
@@ -70,6 +71,7 @@ pub struct ControlRooms<'s> {
     timings: Vec<Timing>,
     numbers: Vec<u16>,
     picks: Vec<Pick>,
+    streams: Vec<Stream>,
     search: SearchRooms,
 }
 
@@ -88,6 +90,7 @@ impl<'s> ControlRooms<'s> {
             timings: vec![Timing::default(); choices],
             numbers: vec![0; choices],
             picks: vec![Pick::default(); flows],
+            streams: vec![Stream::default(); flows],
             search,
         }
     }
@@ -103,6 +106,7 @@ impl<'s> ControlRooms<'s> {
             timings: &mut self.timings,
             numbers: &mut self.numbers,
             picks: &mut self.picks,
+            streams: &mut self.streams,
             search: self.search.storage(),
         }
     }

@@ -19,6 +19,7 @@ impl Controller<'_, '_> {
     pub fn decide(&mut self, now: Duration, cause: Cause) -> Result<Decision, ControlError> {
         let forget = self.settings.rest * FORGET;
         for state in self.tables.flows.iter_mut().flatten() {
+            let _ = state.began.get_or_insert(now);
             if !state.going {
                 (state.target, state.to) = (None, None);
             }
@@ -28,11 +29,10 @@ impl Controller<'_, '_> {
         }
         let before = self.current_load();
         let stands = self.stands();
-        let made = match (stands, self.plan(Some(now))) {
-            (None, made) => made,
+        let (made, rest) = match (stands, self.plan(Some(now))) {
             // What is necessary does not wait for flows to have rested.
-            (Some(_), Err(_)) => self.plan(None),
-            (Some(_), made) => made,
+            (Some(_), Err(_)) => (self.plan(None), None),
+            (_, made) => (made, Some(now)),
         };
         let moves = self.moves(now, made.ok(), before);
         if let (Err(error), Some(_), None) = (made, stands, moves)
@@ -55,9 +55,10 @@ impl Controller<'_, '_> {
             made?;
         }
         let home = moves.and_then(|one| self.lodge(one, now));
+        self.improve(rest);
         self.keep_alike();
         self.keep_little();
-        let after = self.planned_load();
+        let after = self.load_as_planned();
         let reason = stands.unwrap_or_else(|| self.worth(before, after, moves));
         if let (Some(moves), Some(home)) = (moves, home) {
             self.settle(moves.index, home);

@@ -37,6 +37,8 @@ pub struct FlowState<'s> {
     /// Whether the switch to the target is being carried out.
     pub(super) going: bool,
     pub(super) switched: Option<Duration>,
+    /// When its first request was due, since it was decided on then.
+    pub(super) began: Option<Duration>,
     /// By how much it was later than its bound, in picoseconds, and when it was late last.
     pub(super) late: u64,
     pub(super) missed: Option<Duration>,
@@ -59,6 +61,7 @@ impl<'s> FlowState<'s> {
             to: None,
             going: false,
             switched: None,
+            began: None,
             late: 0,
             missed: None,
             calm: Duration::ZERO,

@@ -20,13 +20,14 @@ mod moves;
 mod plan;
 #[cfg(test)]
 mod tests;
+mod together;
 mod words;
 
 use core::time::Duration;
 
 use narrows::strategy::Strategy;
 
-use crate::model::{Costs, Flow, ModelError, estimate, picos};
+use crate::model::{Costs, Flow, ModelError, Stream, estimate, picos};
 use crate::optimise::{Choice, Dsp, Group, MAX_DSPS, Pick, Storage, Timing};
 
 pub use error::ControlError;
@@ -57,6 +58,8 @@ pub struct Tables<'a, 's> {
     pub numbers: &'a mut [u16],
     /// One for each flow.
     pub picks: &'a mut [Pick],
+    /// The flows before the cores: one for each flow.
+    pub streams: &'a mut [Stream],
     /// What the optimiser works in.
     pub search: Storage<'a>,
 }
@@ -170,8 +173,8 @@ impl<'a, 's> Controller<'a, 's> {
 
     /// How many flows all tables have room for.
     fn room(&self) -> usize {
-        let Tables { flows, planned, groups, members, picks, .. } = &self.tables;
-        let least = flows.len().min(planned.len()).min(groups.len());
+        let Tables { flows, planned, groups, members, picks, streams, .. } = &self.tables;
+        let least = flows.len().min(planned.len()).min(groups.len()).min(streams.len());
         least.min(members.len()).min(picks.len()).min(usize::from(u16::MAX))
     }
 
@@ -308,9 +311,9 @@ impl<'a, 's> Controller<'a, 's> {
         Some(own.latency.bound.saturating_add(beside))
     }
 
-    /// Time of the calling core that all flows take as they are, in parts per million.
-    pub fn current_load(&self) -> u64 {
-        self.tables.flows.iter().flatten().map(|state| state.load(&self.costs)).sum()
+    /// Time of the calling core that all flows take together as they are, in parts per million.
+    pub fn current_load(&mut self) -> u64 {
+        self.together(|state, _| state.has())
     }
 
     /// Bytes of internal memory that flows take of a DSP as they are.

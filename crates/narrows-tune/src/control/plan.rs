@@ -1,6 +1,9 @@
 //! The plan that flows would have if they were all chosen now.
 
+use core::mem::{Discriminant, discriminant};
 use core::time::Duration;
+
+use narrows::strategy::{Notification, Strategy};
 
 use super::flow::FlowState;
 use super::{ControlError, Controller, Reason, Tables};
@@ -9,10 +12,15 @@ use crate::optimise::{
     Blocks, Choice, Deadlines, Group, Problem, Slack, Timing, Unsolved, optimise,
 };
 
+/// A kind of notification, whatever its times.
+pub(super) type Kind = Discriminant<Notification>;
+
 /// What a flow is planned to have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Planned {
     pub(super) number: u16,
+    /// That of the best plan so far, where several are compared.
+    pub(super) best: u16,
     /// Whether it is in a group already.
     grouped: bool,
 }
@@ -25,7 +33,7 @@ impl<'s> Controller<'_, 's> {
     /// There is no plan in which every deadline holds.
     pub(super) fn plan(&mut self, now: Option<Duration>) -> Result<u64, ControlError> {
         self.tables.planned.fill(Planned::default());
-        self.solve(now)?;
+        self.solve(now, None)?;
         let load = self.planned_load();
         match load.saturating_sub(self.load) {
             0 => Ok(load),
@@ -41,11 +49,11 @@ impl<'s> Controller<'_, 's> {
         }
     }
 
-    fn planned(&self, index: usize) -> u16 {
+    pub(super) fn planned(&self, index: usize) -> u16 {
         self.tables.planned.get(index).map_or(0, |planned| planned.number)
     }
 
-    /// Time of the calling core by the plan, in parts per million.
+    /// Time of the calling core by the plan, each flow for itself, in parts per million.
     pub(super) fn planned_load(&self) -> u64 {
         let both = self.tables.flows.iter().zip(&*self.tables.planned);
         both.filter_map(|(state, planned)| {
@@ -67,9 +75,14 @@ impl<'s> Controller<'_, 's> {
         delays.fold(0, u64::saturating_add)
     }
 
-    /// The cheapest picks by which all deadlines hold, each flow at the DSP that serves it.
-    fn solve(&mut self, now: Option<Duration>) -> Result<(), ControlError> {
-        let (groups, members) = self.group(now)?;
+    /// The cheapest picks by which all deadlines hold, each flow at the DSP that serves it. Flows
+    /// for which there are strategies of that `kind` of notification only have those.
+    pub(super) fn solve(
+        &mut self,
+        now: Option<Duration>,
+        kind: Option<Kind>,
+    ) -> Result<(), ControlError> {
+        let (groups, members) = self.group(now, kind)?;
         if members == 0 {
             return Ok(());
         }
@@ -113,7 +126,11 @@ impl<'s> Controller<'_, 's> {
 
     /// Puts flows that are alike into groups, with the choices that they have: how many groups and
     /// flows.
-    fn group(&mut self, now: Option<Duration>) -> Result<(usize, usize), ControlError> {
+    fn group(
+        &mut self,
+        now: Option<Duration>,
+        kind: Option<Kind>,
+    ) -> Result<(usize, usize), ControlError> {
         let (mut groups, mut members, mut used) = (0, 0, 0);
         self.tables.planned.iter_mut().for_each(|planned| planned.grouped = false);
         for index in 0..self.tables.flows.len() {
@@ -124,8 +141,11 @@ impl<'s> Controller<'_, 's> {
             let rests = state.rests(now, self.settings.rest);
             let first = used;
             let mut least = u64::MAX;
+            let of = |by: &Strategy| kind.is_none_or(|kind| kind == discriminant(&by.notification));
+            let free = rests || !state.strategies.iter().any(of);
             for number in 0..state.strategies.len() as u16 {
-                if state.excluded(number) || (rests && number != state.has()) {
+                let allowed = free || state.strategies.get(usize::from(number)).is_some_and(of);
+                if !allowed || state.excluded(number) || (rests && number != state.has()) {
                     continue;
                 }
                 let Some(made) = state.estimate(&self.costs, number) else { continue };
@@ -179,7 +199,7 @@ impl<'s> Controller<'_, 's> {
     }
 
     /// What would not hold with these strategies.
-    fn breaks(&self, number: impl Fn(usize, &FlowState<'s>) -> u16 + Copy) -> Option<Reason> {
+    pub(super) fn breaks(&self, number: impl Fn(usize, &FlowState<'s>) -> u16 + Copy) -> Option<Reason> {
         let of = |index: usize| {
             let state = self.tables.flows[index].as_ref()?;
             Some((state, state.estimate(&self.costs, number(index, state))?))
@@ -255,15 +275,12 @@ impl<'s> Controller<'_, 's> {
             if state.going || planned == state.current {
                 continue;
             }
-            let load =
-                |number| state.estimate(&self.costs, number).map(|made| u64::from(made.load));
-            let (Some(now), Some(then)) = (load(state.current), load(planned)) else { continue };
-            let least = now * u64::from(self.settings.saves) / u64::from(WHOLE);
-            if then + least < now {
-                continue;
-            }
+            let least = state.load(&self.costs) * u64::from(self.settings.saves) / u64::from(WHOLE);
+            let then = self.load_as_planned();
             self.tables.planned[index].number = state.current;
-            if self.breaks(|index, _| self.planned(index)).is_some() {
+            if then + least < self.load_as_planned()
+                || self.breaks(|index, _| self.planned(index)).is_some()
+            {
                 self.tables.planned[index].number = planned;
             }
         }

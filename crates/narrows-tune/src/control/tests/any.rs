@@ -106,8 +106,8 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
         if let Some(loads) = fixed(&kinds, FLOWS as u64, memory, &all) {
             let worst: u64 = here.iter().map(|(_, kind)| loads[*kind]).sum();
             let most = worst + worst * u64::from(Settings::default().saves) / u64::from(WHOLE);
-            let names = here.iter().map(|(flow, _)| name(controller.strategy_of(*flow)));
             let load = controller.current_load();
+            let names = here.iter().map(|(flow, _)| name(controller.strategy_of(*flow)));
             let named: Vec<String> = names.collect();
             assert!(load <= most, "{seed}: {load} {most} {loads:?} {memory} {named:?}");
             compared += 1;

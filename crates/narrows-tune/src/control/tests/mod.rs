@@ -20,6 +20,7 @@ struct Rooms<'s> {
     timings: Vec<Timing>,
     numbers: Vec<u16>,
     picks: Vec<Pick>,
+    streams: Vec<Stream>,
     state: Vec<GroupState>,
     kept: Vec<KeptChoice>,
     steps: Vec<HullStep>,
@@ -38,6 +39,7 @@ impl<'s> Rooms<'s> {
             timings: vec![Timing::default(); CHOICES],
             numbers: vec![0; CHOICES],
             picks: vec![Pick::default(); FLOWS],
+            streams: vec![Stream::default(); FLOWS],
             state: vec![GroupState::default(); FLOWS],
             kept: vec![KeptChoice::default(); CHOICES],
             steps: vec![HullStep::default(); CHOICES],
@@ -56,6 +58,7 @@ impl<'s> Rooms<'s> {
             timings: &mut self.timings,
             numbers: &mut self.numbers,
             picks: &mut self.picks,
+            streams: &mut self.streams,
             search: Storage {
                 groups: &mut self.state,
                 kept: &mut self.kept,
