@@ -164,6 +164,27 @@ fn random_workloads_are_compared_with_every_choice() {
     }
 }
 
+/// The shortened grid. What `auto` is worse in is listed in docs/measured/tuner.md.
+#[test]
+fn auto_is_no_worse_than_the_best_static_strategies_but_where_that_is_known() {
+    let text = stdout(&narrows(&["bench", "grid", "--short", "--json"]));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let rows = report["results"].as_array().unwrap();
+    assert_eq!(rows.len(), 28);
+    for row in rows {
+        documented("A row of `bench grid`", row);
+        assert_eq!((&row["auto_late"], &row["auto_refused"]), (&0.into(), &0.into()), "{row}");
+        let known = row["engine"] == false
+            && row["memory_bytes"] == 1024
+            && row["video"] == 2
+            && row["audio"] == 2
+            && row["staggered"] == true;
+        assert!(row["no_worse"] == true || known, "{row}");
+    }
+    let first = report["notes"][0].as_str().unwrap();
+    assert!(first.contains("of 28 cells auto is no worse"), "{first}");
+}
+
 #[test]
 fn a_flow_keeps_its_own_strategy_where_another_has_its_name_with_a_number() {
     let directory = tempfile::tempdir().unwrap();

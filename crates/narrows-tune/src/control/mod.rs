@@ -76,6 +76,8 @@ pub struct Controller<'a, 's> {
     lives: u32,
     under_way: Option<Handle>,
     reason: Reason,
+    /// Turns of the queue that a decision has left.
+    turns: u32,
 }
 
 impl<'a, 's> Controller<'a, 's> {
@@ -100,6 +102,7 @@ impl<'a, 's> Controller<'a, 's> {
             lives: 0,
             under_way: None,
             reason: Reason::Best,
+            turns: 0,
         };
         let enough = dsps.iter().all(|dsp| dsp.work > 0) && load > 0;
         if !(1..=MAX_DSPS).contains(&dsps.len()) || !enough {

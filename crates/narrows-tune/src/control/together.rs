@@ -21,6 +21,8 @@ const CLASSES: usize = 32;
 /// A class whose cheapest takes so many times as much as what is planned takes together no less:
 /// in halves.
 const FAR: u64 = 3;
+/// Turns of the queue for a plan that is not compared with others.
+const TURNS: u32 = 100_000;
 /// How often all flows are gone through.
 const ROUNDS: usize = 2;
 
@@ -36,6 +38,25 @@ impl<'s> Controller<'_, 's> {
         &mut self,
         number: impl Fn(&FlowState<'s>, &Planned) -> u16 + Copy,
     ) -> u64 {
+        let mut turns = TURNS;
+        if let Some(found) = self.walk(number, u64::MAX, &mut turns) {
+            return found;
+        }
+        let all = self.tables.flows.iter().zip(self.tables.planned.iter());
+        let alone = all.filter_map(|(state, planned)| {
+            let state = state.as_ref()?;
+            state.estimate(&self.costs, number(state, planned))
+        });
+        alone.map(|made| u64::from(made.load)).sum()
+    }
+
+    /// The same by working through the queue before the cores, if that is of interest and can be.
+    fn walk(
+        &mut self,
+        number: impl Fn(&FlowState<'s>, &Planned) -> u16 + Copy,
+        most: u64,
+        turns: &mut u32,
+    ) -> Option<u64> {
         let Tables { flows, planned, streams, .. } = &mut self.tables;
         let costs = &self.costs;
         let all = flows.iter().zip(planned.iter());
@@ -62,9 +83,8 @@ impl<'s> Controller<'_, 's> {
             count += 1;
         }
         let paced = streams[..count].iter().all(|one| one.period > 0);
-        let found = if paced { together(costs, &mut streams[..count]) } else { None };
-        let alone = all.filter_map(|(state, number)| state.estimate(costs, number));
-        found.map_or_else(|| alone.map(|made| u64::from(made.load)).sum(), u64::from)
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        paced.then(|| together(costs, &mut streams[..count], most, turns).map(u64::from))?
     }
 
     /// That by the plan.
@@ -76,6 +96,7 @@ impl<'s> Controller<'_, 's> {
     /// flows have a kind of notification, and what differs from the best of these by the strategy
     /// of one flow, or of all that are alike.
     pub(super) fn improve(&mut self, now: Option<Duration>) {
+        self.turns = self.settings.turns;
         let mut least = self.load_as_planned();
         self.tables.planned.iter_mut().for_each(|planned| planned.best = planned.number);
         for kind in self.kinds().into_iter().flatten() {
@@ -110,7 +131,10 @@ impl<'s> Controller<'_, 's> {
 
     /// Keeps the plan as the best one if everything holds by it and it takes less together.
     fn consider(&mut self, least: &mut u64) {
-        let load = self.load_as_planned();
+        let mut turns = self.turns;
+        let found = self.walk(|_, planned| planned.number, *least, &mut turns);
+        self.turns = turns;
+        let Some(load) = found else { return };
         if load < *least && self.breaks(|index, _| self.planned(index)).is_none() {
             *least = load;
             self.tables.planned.iter_mut().for_each(|planned| planned.best = planned.number);

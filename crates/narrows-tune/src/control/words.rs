@@ -19,6 +19,9 @@ pub struct Settings {
     pub pause: Duration,
     /// Nodes of a search.
     pub limit: u32,
+    /// Turns of the queue before the cores that are worked through in a decision, to compare what
+    /// plans take together.
+    pub turns: u32,
     /// Whether flows may be moved from one DSP to another. That asks for a plan for every kind of
     /// flow and DSP at each decision.
     pub moves: bool,
@@ -31,6 +34,7 @@ impl Default for Settings {
             rest: Duration::from_millis(500),
             pause: Duration::ZERO,
             limit: 20_000,
+            turns: 10_000,
             moves: true,
         }
     }

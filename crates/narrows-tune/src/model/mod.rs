@@ -254,11 +254,19 @@ pub fn stream(
     soonest: Notification,
 ) -> Result<Stream, ModelError> {
     let parts = Parts::of(costs, flow, strategy, soonest)?;
+    // Where looks keep step with requests there is a buffer for each that comes meanwhile.
+    let depth = match costs.buffers {
+        Buffers::Any => flow.depth,
+        Buffers::InStep => {
+            let buffers = buffers(costs, strategy, &parts, &flow.pace(strategy));
+            u16::try_from(buffers).unwrap_or(u16::MAX)
+        }
+    };
     Ok(Stream {
         period: flow.period.map_or(0, picos),
         burst: flow.burst,
         jitter: picos(flow.jitter),
-        depth: flow.depth,
+        depth,
         together: strategy.granularity.min(flow.depth),
         how: strategy.notification,
         send: parts.before,

@@ -184,7 +184,9 @@ impl Walk<'_> {
         let before = |time: u64| time.checked_div(tick).unwrap_or(0);
         core.work(self.costs.ticked.saturating_mul(before(core.at) - before(began)));
         let number = one.turn.served;
-        one.turn.get_mut(number).there = core.at;
+        let message = one.turn.get_mut(number);
+        // Even an answer that takes no time is not there while its request is handed over.
+        message.there = core.at.max(message.sent.saturating_add(1));
         one.turn.served += 1;
         self.callees[dsp] = core;
         self.waiting -= 1;

@@ -1,6 +1,7 @@
 mod any;
 mod dsps;
 mod missed;
+mod together;
 
 use super::*;
 use crate::model::{Access, Parameters, Side, WHOLE};
