@@ -28,3 +28,10 @@ pub struct Against {
     #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
     pub seed: Option<u64>,
 }
+
+impl Against {
+    /// Whether the model is put beside simulated chips.
+    pub fn of_chips(&self) -> bool {
+        self.against == Some(Beside::Simulator)
+    }
+}

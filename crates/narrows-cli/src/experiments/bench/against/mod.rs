@@ -16,7 +16,7 @@ use flags::{Against, Beside};
 /// # Errors
 /// [`Kind::Usage`] for one that does not.
 pub(super) fn sensible(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
-    let simulator = args.against == Some(Beside::Simulator);
+    let simulator = args.of_chips();
     let flags = [
         ("--seed", args.seed.is_some(), simulator),
         ("--cases", args.cases.is_some(), simulator),

@@ -6,7 +6,6 @@ use super::text;
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::Machine as Here;
 use crate::base::options::Global;
-use crate::base::output;
 use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
@@ -58,6 +57,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
         let which = *number as usize % names.len();
         let slot = chips.get_mut(which).zip(names.get(which));
         let Some((slot, name)) = slot else { continue };
+        global.monitor.of(*name);
         if slot.is_none() {
             *slot = Some(subject(global, name)?);
         }
@@ -75,11 +75,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
     let exceeded = rows.iter().flat_map(|row| &row.flows).filter(|flow| flow.taken() > 1.0).count();
     let mut report = Report::new("bench tune", machine(&names), rows);
     report.notes = text::notes(&report.results, seed);
-    if global.json {
-        report.print()?;
-    } else {
-        output::print(text::text(&report, &files).as_bytes())?;
-    }
+    asked.print(&report, || text::text(&report, &files))?;
     asked.page.write(|| Page::of(&report))?;
     match exceeded {
         0 => Ok(()),
