@@ -24,6 +24,7 @@ const SAFE: Strategy = Strategy {
     placement: Placement::External,
     acknowledgement: Acknowledgement::Batched,
     notification: Notification::Interrupt,
+    callee: None,
     granularity: 1,
     fragment: 8192,
 };
