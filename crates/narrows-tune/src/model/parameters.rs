@@ -108,16 +108,6 @@ pub enum InPool {
     Free,
 }
 
-/// How the side that is called learns of requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Told {
-    /// By an interrupt, whatever the strategy, as the source has it.
-    Interrupt,
-    /// As the caller learns of responses, as in the stack.
-    #[default]
-    Alike,
-}
-
 /// What the model knows of a machine.
 ///
 /// As `Parameters<f64>` in SI units: seconds, and for copying and the engine's bytes seconds a
@@ -170,8 +160,6 @@ pub struct Parameters<T> {
     pub buffers: Buffers,
     /// Where responses go.
     pub results: Results,
-    /// How the side that is called learns of requests.
-    pub told: Told,
     /// Whether payload that is not copied takes any time.
     pub in_pool: InPool,
 }
@@ -285,7 +273,6 @@ impl Parameters<f64> {
             polling: self.polling,
             buffers: self.buffers,
             results: self.results,
-            told: self.told,
             in_pool: self.in_pool,
         })
     }
