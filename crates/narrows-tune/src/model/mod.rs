@@ -30,9 +30,7 @@ use latency::latency;
 pub use notice::Waits;
 use notice::{always, noticed, waited};
 use pace::{Pace, at_once};
-pub use parameters::{
-    Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side,
-};
+pub use parameters::{Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side};
 use parts::Parts;
 use payload::Message;
 pub use queue::{Phases, latencies};

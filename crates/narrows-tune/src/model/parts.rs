@@ -102,7 +102,11 @@ impl Parts {
         let here = moved(costs, internal, idles, &message, strategy, true);
         let looked = moved(costs, internal, true, &message, strategy, true);
         let here = Moved {
-            response: slowed(here.response, looked.response, goes_on(flow, strategy, soonest.callee)),
+            response: slowed(
+                here.response,
+                looked.response,
+                goes_on(flow, strategy, soonest.callee),
+            ),
             ..here
         };
         let there = moved(costs, internal, waits, &message, strategy, false);
