@@ -29,12 +29,13 @@ fn serve(mut callee: Node) {
         response.write(0, &byte)
     };
     let mut library = [Function { name: name("echo"), run: &mut echo }];
-    let link = callee.hunt(&name("caller"), Some(PATIENCE)).unwrap();
     callee.open(PORT).unwrap();
+    let link = callee.hunt(&name("caller"), Some(PATIENCE)).unwrap();
     while callee.link(link).check().is_ok() {
-        let _ = callee.serve(&mut library, Some(PATIENCE));
         let mut buffer = [0; 8];
         while callee.try_receive_into(PORT, &mut buffer).unwrap().is_some() {}
+        callee.try_serve(&mut library);
+        callee.wait_any(Some(PATIENCE));
     }
 }
 
