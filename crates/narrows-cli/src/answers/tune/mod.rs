@@ -225,7 +225,7 @@ fn flow_row(planner: &Planner<'_>, plan: &Plan, flow: usize, off: Option<f64>) -
         dsp: given.dsp,
         load_percent: percent(given.way.taken()),
         calls_per_second: (!given.way.paced).then(|| 1e12 / estimate.period.max(1) as f64),
-        work_percent: if given.way.spins() { 100.0 } else { percent(estimate.work) },
+        work_percent: if given.way.callee_spins() { 100.0 } else { percent(estimate.work) },
         memory_bytes: estimate.memory,
         latency_bound_ms: ms(given.bound()),
         latency_source_ms: ms(estimate.latency.source),

@@ -50,6 +50,11 @@ impl Way {
         self.strategy.notification == Notification::Spin
     }
 
+    /// Whether the core that is called does.
+    pub fn callee_spins(&self) -> bool {
+        self.strategy.at_callee() == Notification::Spin
+    }
+
     /// Time of the calling core, in parts per million: all of it for a flow that spins.
     pub fn taken(&self) -> u32 {
         if self.spins() { WHOLE } else { self.estimate.load }
