@@ -28,6 +28,9 @@ pub struct Side<T> {
     pub look: T,
     /// The bell of an acknowledgement by interrupt, while it does so.
     pub rung: T,
+    /// What a request takes it more that sleeps while the other core looks all the time, beside its
+    /// copies.
+    pub looked: T,
     /// Timers end on multiples of this; zero if they end at any moment.
     pub tick: T,
     /// Going to sleep until a request is due, and being woken then.
@@ -229,6 +232,7 @@ impl<T: Copy> Side<T> {
             poll: time(self.poll)?,
             look: time(self.look)?,
             rung: time(self.rung)?,
+            looked: time(self.looked)?,
             tick: time(self.tick)?,
             timer: time(self.timer)?,
             late: time(self.late)?,

@@ -113,8 +113,14 @@ impl Parts {
         let most = moved(costs, internal, waits_there, &message, strategy, true);
         let slower =
             sum(&[most.request, most.response]).saturating_sub(sum(&[here.request, here.response]));
+        // All that a core does is slower that sleeps in between and whose bus the other one has.
+        let looked = if looks(strategy.notification) { 0 } else { costs.caller.looked };
+        let (lasting, at_most) = match idles {
+            true => (looked, 0),
+            false => (0, if waits_there { looked } else { 0 }),
+        };
         let more = [
-            sum(&[cold(&costs.caller, &message, true), slower]),
+            sum(&[cold(&costs.caller, &message, true), slower, at_most]),
             cold(&costs.callee, &message, false),
         ];
         let told = told(costs, soonest.callee, flow.pace(strategy).period.unwrap_or(0));
@@ -140,7 +146,7 @@ impl Parts {
             internal,
             due: of(costs.caller.timer),
             late: of(sum(&[costs.rested, costs.caller.tick])),
-            before: sum(&[costs.caller.request, further(&costs.caller), here.request]),
+            before: sum(&[costs.caller.request, further(&costs.caller), here.request, lasting]),
             least: sum(&[told.late, callee, engine_here, engine_there]),
             callee,
             serves,
