@@ -107,6 +107,7 @@ pub mod observe;
 mod options;
 mod peer;
 mod rendezvous;
+pub mod service;
 mod spelling;
 mod status;
 pub mod system;
