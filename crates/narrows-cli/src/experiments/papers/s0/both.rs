@@ -1,12 +1,13 @@
-//! Section 3.5 with both sides told alike: what learning of a request and of its response takes of a
-//! call, where the DSP and the ARM are interrupted, and where both look at a flag.
+//! Section 3.5 with both sides told alike: what learning of a request and of its response takes of
+//! a call, where the DSP and the ARM are interrupted, and where both look at a flag.
 
 use super::notification::{INTERRUPT, POLLING, REST, from};
 use crate::base::failure::Failure;
 use crate::experiments::papers::pair::{self, Outcome, Side};
 use crate::experiments::papers::row::Found;
+use crate::formats::strategy::literal;
 use narrows::endpoint::{Function, Sink, Source};
-use narrows::strategy::Strategy;
+use narrows::strategy::{Notification, Strategy};
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::{Cpu, Stamp};
 use narrows_sim::time::Time;
@@ -55,13 +56,13 @@ pub fn note(chip: &Chip) -> Result<String, Failure> {
 }
 
 /// What the notification of a request and of its response take, in microseconds: the longest of
-/// calls that begin at all moments between two looks of the DSP, if those are rare too.
+/// calls that begin at all moments between two looks of the DSP.
 ///
 /// # Errors
 /// As [`pair::run`].
 pub(super) fn longest(chip: &Chip, how: &str, bytes: usize) -> Result<[f64; 2], Failure> {
     let chip = chip.clone().with_free_timers();
-    let strategy: Strategy = crate::formats::strategy::literal(&format!("in_place/{how}"));
+    let strategy = literal(&format!("in_place/{how}"));
     let left = Left::default();
     let theirs = Rc::clone(&left);
     let callee = move |side: Side| serve(side, &theirs);
@@ -74,9 +75,9 @@ pub(super) fn longest(chip: &Chip, how: &str, bytes: usize) -> Result<[f64; 2], 
 }
 
 /// From the end of what tells a message until the wait for it has ended, at most.
-fn waited(stamps: &[Stamp], known: &[Time], how: narrows::strategy::Notification) -> f64 {
-    let (span, edge) = from(how);
-    let sent = stamps.iter().filter(|stamp| (stamp.span, stamp.edge) == (span, edge));
+fn waited(stamps: &[Stamp], known: &[Time], how: Notification) -> f64 {
+    let from = from(how);
+    let sent = stamps.iter().filter(|stamp| (stamp.span, stamp.edge) == from);
     // What was sent to open the flow came before.
     let sent = sent.rev().zip(known.iter().rev()).take(CALLS);
     sent.map(|(stamp, known)| known.since(stamp.time).micros()).fold(0.0, f64::max)
@@ -88,7 +89,7 @@ fn call(mut side: Side, strategy: Strategy, bytes: usize) -> Outcome<(Vec<Time>,
     side.node.set_notification(strategy.notification);
     side.cpu.set_tracing(true);
     let (request, mut known) = (vec![1; bytes], Vec::new());
-    // Two looks all the time are nearer, and two of the DSP's that are rare not so near.
+    // Of looks without a pause two are so near that this meets all moments between them.
     let apart = 29 + strategy.at_callee().pause().as_nanos() as u64 / CALLS as u64;
     for number in 0..CALLS as u64 {
         // In between the DSP has gone to wait again.
