@@ -7,6 +7,8 @@ use narrows::endpoint::{CallError, Failure, FlowError, LinkError, ServeError};
 use narrows_host::OpenError;
 use narrows_host::service::OfferError;
 
+use crate::join::Refusal;
+
 /// Why a service cannot be used or offered; each is a sentence that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -46,6 +48,25 @@ pub enum Error {
     Length(String),
     /// The node does not serve.
     Serve(ServeError),
+    /// The node has no port left.
+    Ports,
+    /// A topic cannot have so many slots, or keep so much of them.
+    Slots(String, u32),
+    /// A value is larger than the topic's slots, or they are larger than memory can be.
+    Size(String),
+    /// Memory of a topic cannot be made or mapped: what the system says.
+    Memory(String, String),
+    /// There is no slot to publish in: a subscriber that is to miss nothing takes nothing, or
+    /// messages are held.
+    Full(String),
+    /// A publisher does not let this subscriber in.
+    Refused(String, Refusal),
+    /// The publisher has gone.
+    Gone(String),
+    /// Nothing was published in time.
+    Nothing(String),
+    /// As many messages are held as may be.
+    Holds(String),
 }
 
 impl fmt::Display for Error {
@@ -89,6 +110,49 @@ impl fmt::Display for Error {
                  says"
             ),
             Error::Serve(error) => error.fmt(f),
+            Error::Ports => {
+                f.write_str("the node has no port left: drop a publisher or subscriber")
+            }
+            Error::Slots(topic, slots) => write!(
+                f,
+                "{topic} cannot have {slots} slots: it has 1 to 65536, and one more than it keeps \
+                 as history"
+            ),
+            Error::Size(topic) => write!(
+                f,
+                "a message of {topic} is larger than its slots, or they would take more than 1 \
+                 GiB: see Topic::longest and Topic::slots"
+            ),
+            Error::Memory(topic, error) => write!(
+                f,
+                "memory of {topic} cannot be made or mapped: {error}: both programs have to be of \
+                 one user, and see one /proc"
+            ),
+            Error::Full(topic) => write!(
+                f,
+                "no slot of {topic} is free: a subscriber that is to miss nothing takes nothing, \
+                 or messages are held; wait longer, or open the topic with more slots"
+            ),
+            Error::Refused(topic, why) => write!(
+                f,
+                "the publisher of {topic} does not let this subscriber in: {}",
+                match why {
+                    Refusal::Types => "its types are others",
+                    Refusal::Full => "there are as many as may be (Topic::subscribers)",
+                    Refusal::Terms =>
+                        "it has too few slots for so deep a queue and so many holds (Topic::slots)",
+                    Refusal::Memory => "one of them cannot read the other's memory",
+                }
+            ),
+            Error::Gone(topic) => {
+                write!(f, "the publisher of {topic} has gone: receive waits for the next")
+            }
+            Error::Nothing(topic) => write!(f, "nothing was published of {topic} in time"),
+            Error::Holds(topic) => write!(
+                f,
+                "as many messages of {topic} are held as may be: drop one, or subscribe with more \
+                 holds"
+            ),
         }
     }
 }

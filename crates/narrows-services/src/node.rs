@@ -5,7 +5,7 @@ use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use narrows::endpoint::{Failure, Function, ServeError, Sink, Source};
+use narrows::endpoint::{Failure, Function, Port, ServeError, Sink, Source};
 use narrows::link::Name;
 use narrows_host::Options;
 use narrows_host::service::Offer;
@@ -51,6 +51,14 @@ pub(crate) fn function_name(service: &Name, types: &str) -> Result<Name, Error> 
 /// What a service's note says of a function.
 pub(crate) fn types_of<Q: Payload + ?Sized, R: Payload + ?Sized>() -> String {
     format!("call {} {}", described::<Q>(), described::<R>())
+}
+
+/// Opens a port that the program does not use: the last that is free.
+pub(crate) fn open_port(node: &mut narrows_host::Node) -> Result<Port, Error> {
+    let limits = narrows::endpoint::Limits::default();
+    let ports = (1..limits.endpoints as Port).rev();
+    let mut free = ports.filter(|port| node.open(*port).is_ok());
+    free.next().ok_or(Error::Ports)
 }
 
 impl Node {

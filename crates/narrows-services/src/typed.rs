@@ -121,6 +121,12 @@ pub trait Payload {
     /// Bytes of the longest one, if there are at most so many values.
     fn longest(values: usize) -> usize;
 
+    /// The value that lies in these bytes; none if they are not as long as one.
+    fn of(bytes: &[u8]) -> Option<&Self>;
+
+    /// The same, to be written.
+    fn of_mut(bytes: &mut [u8]) -> Option<&mut Self>;
+
     /// Makes one of `len` bytes, which `fill` writes. None if no value has that length.
     fn receive<E>(
         len: usize,
@@ -142,6 +148,16 @@ impl<T: Typed> Payload for T {
 
     fn longest(_values: usize) -> usize {
         size_of::<T>()
+    }
+
+    #[inline]
+    fn of(bytes: &[u8]) -> Option<&T> {
+        T::ref_from_bytes(bytes).ok()
+    }
+
+    #[inline]
+    fn of_mut(bytes: &mut [u8]) -> Option<&mut T> {
+        T::mut_from_bytes(bytes).ok()
     }
 
     #[inline]
@@ -170,6 +186,14 @@ impl<T: Typed> Payload for [T] {
 
     fn longest(values: usize) -> usize {
         size_of::<T>().saturating_mul(values)
+    }
+
+    fn of(bytes: &[u8]) -> Option<&[T]> {
+        <[T]>::ref_from_bytes(bytes).ok()
+    }
+
+    fn of_mut(bytes: &mut [u8]) -> Option<&mut [T]> {
+        <[T]>::mut_from_bytes(bytes).ok()
     }
 
     fn receive<E>(
