@@ -57,9 +57,16 @@ fn step(side: &Side<u64>, every: Duration) -> u64 {
     }
 }
 
-/// How the other side is told, if it waits so for messages that are so far apart.
-pub(super) fn told(costs: &Costs, how: Notification, apart: u64) -> HowTold {
+/// As [`step`] for a sleep that begins anywhere between two ticks, as that behind a request does.
+fn longest_step(side: &Side<u64>, every: Duration) -> u64 {
+    sum(&[picos(every), side.late, side.tick])
+}
+
+/// How the other side is told, if it waits so for messages that are so far apart. Where it is not
+/// told as the caller is, no look of the caller's hides how late its own may be.
+pub(super) fn told(costs: &Costs, how: Notification, apart: u64, alike: bool) -> HowTold {
     let Side { interrupt, poll, look, .. } = costs.callee;
+    let step = if alike { step } else { longest_step };
     let late = sum(&[costs.wake, costs.idle.later(Notification::Interrupt, apart)]);
     let by_interrupt = HowTold { busy: interrupt, late, step: 0 };
     match how {

@@ -123,7 +123,8 @@ impl Parts {
             sum(&[cold(&costs.caller, &message, true), slower, at_most]),
             cold(&costs.callee, &message, false),
         ];
-        let told = told(costs, soonest.callee, flow.pace(strategy).period.unwrap_or(0));
+        let period = flow.pace(strategy).period.unwrap_or(0);
+        let told = told(costs, soonest.callee, period, strategy.callee.is_none());
         let further = |side: &Side<u64>| side.further.saturating_mul(u64::from(count) - 1);
         let serves = sum(&[
             costs.callee.request,

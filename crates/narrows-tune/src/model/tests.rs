@@ -194,6 +194,10 @@ fn each_core_waits_by_its_own_notification() {
     let [alone, beside] =
         [estimate(&costs, &audio(), &by), beside(&costs, &audio(), &by, both)].map(bound);
     assert_eq!(alone - beside, MS);
+    // A sleep that begins between two ticks of the callee's may last for one more.
+    let side = Side { tick: MS, ..costs.callee };
+    let ticks = Costs { callee: side, ..costs };
+    assert_eq!(bound(estimate(&ticks, &audio(), &by)) - alone, MS);
 }
 
 #[test]
