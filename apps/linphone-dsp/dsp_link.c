@@ -9,9 +9,9 @@
 
 /* Calls of a function under way at most; a link has room for more. */
 enum { MOST = 32 };
-/* How long a flow may take to open while frames wait; and after how many hunts in vain it is said
-   that the DSP is there and does not open them. */
-#define OPEN (20 * MILLISECOND)
+/* How long a flow may take to open while frames wait, which have OFFLOAD_PATIENCE; and after how
+   many hunts in vain it is said that the DSP is there and does not open them. */
+#define OPEN (OFFLOAD_PATIENCE * MILLISECOND * 2 / 3)
 enum { PATIENT = 20 };
 /* When nothing is due. */
 #define LATER (10 * SECOND)
@@ -177,7 +177,9 @@ static int open_next(void)
         failed("the strategy does not do");
     else if (error != NARROWS_TIMEOUT || ++dsp.in_vain == PATIENT)
         failed("the DSP opens no flow");
-    unlink_dsp();
+    /* A DSP that has much to do opens the next one later: those that are open stay so. */
+    if (error != NARROWS_TIMEOUT)
+        unlink_dsp();
     return 0;
 }
 

@@ -22,6 +22,8 @@
     } while (0)
 
 enum { SAMPLES = 160 };
+/* Longer than any of this takes. */
+#define FOREVER ((int64_t)30 * 1000 * 1000 * 1000)
 
 static const char *program;
 static char said[4096];
@@ -45,8 +47,8 @@ static int times_said(const char *part)
     return count;
 }
 
-/* Starts the DSP, and waits until others can find it. */
-static pid_t start_dsp(void)
+/* Starts the DSP with calls that take so long, and waits until others can find it. */
+static pid_t start_slow_dsp(const char *microseconds)
 {
     int ends[2];
     char ready;
@@ -57,13 +59,55 @@ static pid_t start_dsp(void)
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(ends[1], STDOUT_FILENO);
-        execl(program, program, (char *)NULL);
+        execl(program, program, "--work", microseconds, (char *)NULL);
         _exit(127);
     }
     close(ends[1]);
     CHECK(read(ends[0], &ready, 1) == 1);
     close(ends[0]);
     return pid;
+}
+
+static pid_t start_dsp(void)
+{
+    return start_slow_dsp("0");
+}
+
+/* Starts another client, of which the DSP always has calls to serve. */
+static pid_t keep_busy(void)
+{
+    uint8_t codes[SAMPLES];
+    narrows_node *node;
+    narrows_peer *peer;
+    narrows_flow *flow;
+    int16_t samples[SAMPLES] = {0};
+    int ends[2], under_way = 0;
+    char ready = 0;
+    pid_t pid;
+    CHECK(pipe(ends) == 0);
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid > 0) {
+        close(ends[1]);
+        CHECK(read(ends[0], &ready, 1) == 1);
+        close(ends[0]);
+        return pid;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    CHECK(narrows_open("busy", NULL, &node) == NARROWS_OK);
+    CHECK(narrows_hunt(node, "dsp", FOREVER, &peer) == NARROWS_OK);
+    CHECK(narrows_open_flow(peer, "g711.encode.mu", "interrupt", SAMPLES, FOREVER,
+                            &flow) == NARROWS_OK);
+    for (;;) {
+        size_t length = sizeof codes;
+        for (; under_way < 2; under_way++)
+            CHECK(narrows_start(flow, samples, sizeof samples, NULL) == NARROWS_OK);
+        CHECK(narrows_finish_next(flow, codes, &length, FOREVER) == NARROWS_OK);
+        under_way--;
+        if (ready == 0)
+            CHECK(write(ends[1], "", 1) == 1);
+        ready = 1;
+    }
 }
 
 static void end(pid_t pid, int signal)
@@ -230,6 +274,22 @@ static void a_dsp_hangs(void)
     CHECK(counted("g711.encode.mu", "late") > 0);
 }
 
+/* Each flow is opened only once two calls of somebody else have been served, after 30 ms. */
+static void a_dsp_is_busy(void)
+{
+    pid_t dsp = start_slow_dsp("15000"), other = keep_busy();
+    struct talk talk;
+    start("dsp", NULL);
+    talk = begin();
+    frames(&talk, 400);
+    drain(&talk);
+    line_close(talk.line);
+    offload_stop();
+    end(other, SIGKILL);
+    end(dsp, SIGTERM);
+    CHECK(counted("g711.encode.mu", "dsp") + counted("g711.encode.mu", "late") > 0);
+}
+
 static void there_is_none(const char *dsp, const char *strategy, const char *sentence)
 {
     struct talk talk;
@@ -287,6 +347,7 @@ int main(int count, char **words)
     a_dsp_codes_all("in_place/timer=10ms/internal");
     a_dsp_is_killed_and_comes_back("timer=5ms");
     a_dsp_hangs();
+    a_dsp_is_busy();
     there_is_none("nobody", NULL, NULL);
     there_is_none("dsp", "spin", "does not say interrupt, poll=TIME");
     there_is_none("dsp", "timer=", "does not say interrupt, poll=TIME");

@@ -172,6 +172,11 @@ impl Host {
         }
     }
 
+    /// Does something at the rendezvous.
+    pub(crate) fn at_door<R>(&self, act: impl FnOnce(&mut Rendezvous) -> R) -> R {
+        self.door.with(act)
+    }
+
     /// What this node sleeps on, for a thread that waits without having the node.
     pub(crate) fn sets(&self) -> Arc<Sets> {
         Arc::clone(&self.sets)

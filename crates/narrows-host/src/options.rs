@@ -252,6 +252,7 @@ impl Options {
         let bound = directory
             .bind(&lock, &name, !self.allowed.is_empty())
             .inspect_err(|_| directory.remove_if_empty(&lock))?;
+        directory.withdraw_all(&name);
         directory.tell_where(&name, &status.whereabouts());
         drop(lock);
         let me = Identity {

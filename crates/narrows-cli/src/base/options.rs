@@ -1,10 +1,10 @@
 //! What every command takes, and where a command runs.
 
 use crate::base::offered::{offered, platforms};
+use crate::base::usage::Monitor;
 use clap::Args;
 use clap::builder::StringValueParser;
 use narrows_host::Carrier;
-use narrows_sim::trace::Trace;
 use std::path::PathBuf;
 
 /// Options of every subcommand.
@@ -26,9 +26,9 @@ pub struct Global {
     /// Print one JSON object instead of tables
     #[arg(long, global = true)]
     pub json: bool,
-    /// What simulations are traced to: [`traced`](crate::base::trace::traced) sets it.
+    /// What looks at simulations: [`traced`](crate::base::trace::traced) has it write a trace.
     #[arg(skip)]
-    pub chips: Option<Trace>,
+    pub monitor: Monitor,
 }
 
 /// The two cores that measurements are pinned to.

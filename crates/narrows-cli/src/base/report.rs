@@ -75,13 +75,13 @@ pub struct RunReport {
     pub chip: Vec<ChipRow>,
 }
 
-/// The object of a bench with rows of figures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BenchReport {
+/// The object of a bench that may be of a chip.
+#[derive(Serialize)]
+pub struct BenchReport<'a, R> {
     /// What every report has.
     #[serde(flatten)]
-    pub report: Report<BenchRow>,
-    /// What the chip did in each simulation; empty on this machine.
+    pub report: &'a Report<R>,
+    /// What the chip did; empty on this machine.
     pub chip: Vec<ChipRow>,
 }
 

@@ -3,6 +3,7 @@
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Global, TraceFile};
 use crate::base::output;
+use crate::base::usage::Monitor;
 use narrows_host::TRACE_VARIABLE;
 use narrows_sim::trace::Trace;
 use std::fs::File;
@@ -46,7 +47,7 @@ pub fn traced<R>(
     let Some(path) = &file.trace else { return work(global) };
     let (open, out) = output::open(path)?;
     let trace = Trace::new(BufWriter::new(out), Trace::LIMIT);
-    let done = work(&Global { chips: Some(trace.clone()), ..global.clone() });
+    let done = work(&Global { monitor: Monitor::tracing(trace.clone()), ..global.clone() });
     let written = trace.finish().map_err(|error| output::refusal("write", path, &error));
     let written = written.and_then(|()| open.close());
     let done = done?;

@@ -1,9 +1,77 @@
-//! What the cores, caches and buses of a simulated chip did, as rows of JSON and as tables.
+//! What the cores, caches and buses of simulated chips did: collected by a [`Monitor`], as rows of
+//! JSON and as tables.
 
 use crate::base::table::{Table, number};
 use narrows_sim::chip::Chip;
-use narrows_sim::engine::{BusUse, CacheUse, CoreUse, Usage};
+use narrows_sim::engine::{BusUse, CacheUse, CoreUse, Outcome, Simulation, Stuck, Usage};
+use narrows_sim::trace::Trace;
 use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What simulations are of, where nobody says.
+const ALL: &str = "all rows";
+
+/// What is kept of the simulations of a command: a trace, if one is asked for, and what their chips
+/// did. Copies of it are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Monitor {
+    trace: Option<Trace>,
+    used: Arc<Mutex<Used>>,
+}
+
+/// What chips did, and what the next simulations are of.
+#[derive(Debug, Default)]
+struct Used {
+    of: Option<String>,
+    all: Vec<(String, Chip, Usage)>,
+}
+
+impl Monitor {
+    /// One that has simulations written to a trace.
+    pub fn tracing(trace: Trace) -> Monitor {
+        Monitor { trace: Some(trace), ..Monitor::default() }
+    }
+
+    /// What the simulations from here on are of. Those of the same are added up, and must be of
+    /// one chip.
+    pub fn of(&self, of: impl Into<String>) {
+        self.used().of = Some(of.into());
+    }
+
+    /// What chips did until now, a row for each that simulations were of.
+    pub fn rows(&self) -> Vec<ChipRow> {
+        let used = self.used();
+        used.all.iter().map(|(of, chip, usage)| ChipRow::new(of.as_str(), chip, usage)).collect()
+    }
+
+    fn used(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, chip: &Chip, usage: Usage) {
+        let mut used = self.used();
+        let of = used.of.clone().unwrap_or_else(|| ALL.to_owned());
+        match used.all.iter_mut().find(|(known, ..)| *known == of) {
+            Some((.., sum)) => *sum = sum.with(&usage),
+            None => used.all.push((of, chip.clone(), usage)),
+        }
+    }
+}
+
+/// Runs a simulation, which the monitor looks at if there is one.
+///
+/// # Errors
+/// As [`Simulation::run`].
+pub fn run(monitor: Option<&Monitor>, mut simulation: Simulation<'_>) -> Result<Outcome, Stuck> {
+    let Some(monitor) = monitor else { return simulation.run() };
+    if let Some(trace) = &monitor.trace {
+        simulation.trace(trace);
+    }
+    let chip = simulation.chip().clone();
+    let outcome = simulation.run()?;
+    monitor.add(&chip, outcome.usage());
+    Ok(outcome)
+}
 
 /// What the parts of a chip did in a while.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

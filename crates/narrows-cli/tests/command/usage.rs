@@ -79,10 +79,80 @@ fn what_a_chip_did_in_a_bench_is_in_json_and_among_the_details() {
     }
     let long = stdout(&narrows(&[&bench[..], &["--details"]].concat()));
     assert!(long.contains("the chip, all rows: ") && long.contains("waited for %"), "{long}");
-    for refused in [&["bench", "pingpong", "--details"][..], &["bench", "sim", "--details"]] {
-        let output = narrows(refused);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("name a chip with --on"), "{said}");
+}
+
+#[test]
+fn every_bench_of_a_chip_says_what_the_chip_did() {
+    let benches: [(&str, &[&str]); 9] = [
+        ("t0 --on nios2-dual --driver shm-ack --bytes 16", &["layered shm-ack", "flat shm-ack"]),
+        ("t3 --on nios2-quad --driver dma-ack --stack flat --bytes 64", &["flat dma-ack"]),
+        ("susan --on bmm-clusters --cpus 2 --find corners", &["dma, 2 CPUs", "bmm, 2 CPUs"]),
+        ("pingpong --on bmm-clusters --bytes 4KiB", &["dma", "bmm"]),
+        ("throughput --on bmm-clusters --bytes 4KiB", &["dma", "bmm"]),
+        ("soak --on generic-amp --for 2ms", &["all rows"]),
+        ("storm --on generic-amp --rounds 2", &["all kills"]),
+        ("sra --on quatro67 --bytes 24 --mode rw", &["rw"]),
+        ("scaling --on generic-amp --rounds 1 --notify spin", &["1 link", "8 links", "64 links"]),
+    ];
+    for (bench, expected) in benches {
+        let arguments: Vec<&str> = ["bench"].into_iter().chain(bench.split(' ')).collect();
+        let made = report(&arguments);
+        let chip = made["chip"].as_array().unwrap();
+        let of: Vec<&str> = chip.iter().map(|row| row["of"].as_str().unwrap()).collect();
+        assert_eq!(of, expected, "{bench}");
+        for row in chip {
+            let cores = row["cores"].as_array().unwrap();
+            assert_eq!(Some(cores.len() as u64), made["machine"]["cores"].as_u64(), "{bench}");
+            let number = |core: &Value, key: &str| core[key].as_f64().unwrap();
+            let time = number(row, "time_us");
+            for core in cores {
+                let sum = number(core, "busy_us") + number(core, "idle_us");
+                assert!((sum - time).abs() < 1e-3, "{bench}: {core}");
+            }
+            assert!(cores.iter().any(|core| number(core, "busy_us") > 0.0), "{bench}: {row}");
+            let transfers = |bus: &Value| bus["transfers"].as_u64().unwrap();
+            let buses = row["buses"].as_array().unwrap();
+            assert!(buses.iter().map(transfers).sum::<u64>() > 0, "{bench}: {row}");
+        }
+        let long = stdout(&narrows(&[&arguments[..], &["--details"]].concat()));
+        for of in expected {
+            assert!(long.contains(&format!("\nthe chip, {of}: ")), "{bench}: {long}");
+        }
     }
+}
+
+/// Simulations of one name are added up.
+#[test]
+fn what_a_chip_did_in_several_simulations_is_the_sum() {
+    let of = |bytes: &str| {
+        let bench = "bench t0 --on nios2-dual --driver shm-ack --stack layered --bytes";
+        report(&bench.split(' ').chain([bytes]).collect::<Vec<_>>())["chip"].take()
+    };
+    let [one, other, both] = ["16", "256", "16,256"].map(of);
+    for key in ["/0/time_us", "/0/cores/0/busy_us", "/0/cores/1/interrupts", "/0/buses/0/waited_us"]
+    {
+        let [one, other, both] = [&one, &other, &both].map(|of| of.pointer(key).unwrap());
+        let [one, other, both] = [one, other, both].map(|number| number.as_f64().unwrap());
+        assert!(one > 0.0 && (one + other - both).abs() < 1e-3, "{key}: {one} {other} {both}");
+    }
+}
+
+#[test]
+fn where_no_chip_is_simulated_there_are_no_details() {
+    for (bench, says) in [
+        ("pingpong", "name one with --on"),
+        ("sra --on host", "name one with --on"),
+        ("advise --on host", "name one with --on"),
+        ("tune", "add --against simulator"),
+        ("sim", "this bench is of this machine"),
+        ("clients", "this bench is of this machine"),
+    ] {
+        let arguments = ["bench"].into_iter().chain(bench.split(' ')).chain(["--details"]);
+        let output = narrows(&arguments.collect::<Vec<_>>());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{bench}: {said}");
+        assert!(said.contains(says), "{bench}: {said}");
+    }
+    let here = report(&["bench", "susan", "--cpus", "1", "--find", "corners"]);
+    assert_eq!(here["chip"], Value::Array(Vec::new()));
 }

@@ -4,6 +4,7 @@
 pub(crate) mod books;
 pub(crate) mod caches;
 pub(crate) mod copy;
+pub(crate) mod exposed;
 pub(crate) mod fork;
 pub(crate) mod mapping;
 pub(crate) mod sync;

@@ -112,7 +112,7 @@ pub(crate) fn prefetch_to_write(first: NonNull<Word>, word: u32) {
 
 /// Orders every store before it against every load after it.
 #[inline(always)]
-pub(crate) fn full_fence() {
+pub fn full_fence() {
     // A locked operation on the own stack is a full barrier and takes half as long as `mfence`.
     #[cfg(target_arch = "x86_64")]
     // SAFETY: or-ing zero leaves the word on top of the stack, which is always mapped, as it is.

@@ -5,12 +5,12 @@ use narrows::memory::{
 };
 use narrows::memory::{Corrupt, read_page};
 use narrows::platform::Memory as _;
-use rustix::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat, readlinkat};
+use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::io::Errno;
 
 use super::error::PageError;
 use crate::memory::books::THERE;
+use crate::memory::exposed::open_of;
 use crate::memory::words::PeerWords;
 use crate::memory::{LINE, PeerRegion, Unfit, sync};
 use crate::status::SIZE;
@@ -21,27 +21,12 @@ const TRIES: u32 = 64;
 /// How long the writer has between two of them.
 const PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
 
-/// Opens memory that a process has open. Whatever else a process named is not opened: that could
-/// hang, or change something.
+/// Opens memory that a process has open, and which file it is.
 fn open(process: u32, descriptor: u32) -> Result<(OwnedFd, u64), PageError> {
-    let refused = |error| match error {
+    open_of(process, descriptor).map_err(|error| match error {
         Errno::ACCESS | Errno::PERM => PageError::Forbidden,
         _ => PageError::Unreachable,
-    };
-    let path = format!("/proc/{process}/fd/{descriptor}");
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let named = openat(CWD, path, flags, Mode::empty()).map_err(refused)?;
-    let stat = fstat(&named).map_err(refused)?;
-    let here = format!("/proc/self/fd/{}", named.as_raw_fd());
-    let called = readlinkat(CWD, &here, Vec::new()).map_err(refused)?;
-    let plain = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    if !plain || !called.as_bytes().starts_with(b"/memfd:") {
-        return Err(PageError::Unreachable);
-    }
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let memory = openat(CWD, here, flags, Mode::empty()).map_err(refused)?;
-    #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
-    Ok((memory, stat.st_ino as u64))
+    })
 }
 
 fn unfit(unfit: Unfit) -> PageError {

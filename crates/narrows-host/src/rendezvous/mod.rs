@@ -8,6 +8,7 @@ pub(crate) mod door;
 mod handshake;
 mod hunts;
 pub(crate) mod notes;
+mod offers;
 pub(crate) mod packet;
 pub(crate) mod ticker;
 
@@ -192,6 +193,8 @@ pub(crate) struct Rendezvous {
     more: bool,
     /// What the stack has not been told.
     pub news: VecDeque<News>,
+    /// Services that this node offers, and what is to be known of them.
+    offers: Vec<(Name, String)>,
 }
 
 fn hunt_error(error: Errno) -> HuntError {
@@ -227,6 +230,7 @@ impl Rendezvous {
             filling: VecDeque::new(),
             more: false,
             news: VecDeque::new(),
+            offers: Vec::new(),
         }
     }
 
@@ -435,6 +439,7 @@ impl Rendezvous {
         let _ = epoll::delete(&self.sets.rendezvous, &self.bound.listener);
         (self.directory, self.bound) = (directory, bound);
         self.directory.tell_where(&self.me.name, &self.status.whereabouts());
+        self.offer_again();
         // Listened to from the next tick on.
         self.deaf = true;
     }
@@ -449,6 +454,7 @@ impl Drop for Rendezvous {
             connection.part(Farewell::Closed);
             let_go(connection.socket, connection.others);
         }
+        self.withdraw_all();
         self.directory.leave(&self.me.name, &self.bound);
     }
 }

@@ -15,6 +15,9 @@ pub(crate) const NOTE: &str = ".@";
 /// What the names of notes that say where a node's status page is begin with, behind [`NOTE`]; the
 /// node's name follows.
 const STATUS: &str = "status@";
+/// What the names of notes of services begin with, behind [`NOTE`]; the service, an `@` and the
+/// node's name follow.
+const SERVICE: &str = "service@";
 /// Bytes of the longest text.
 pub(crate) const LONGEST: usize = 4000;
 
@@ -75,6 +78,41 @@ impl Directory {
         let (_, rest) = text.split_once('/')?;
         let (process, descriptor) = rest.split_once('/')?;
         Some((process.parse().ok()?, descriptor.parse().ok()?))
+    }
+
+    /// Notes that a node offers a service.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn offer(&self, service: &Name, node: &Name, text: &str) -> io::Result<()> {
+        let file = format!("{NOTE}{SERVICE}{service}@{node}");
+        // What is there is of an earlier life, or was this node's.
+        self.remove_note(&file);
+        self.note(&file, &format!("{node}/{text}"))
+    }
+
+    /// Removes the note of a service that a node offers.
+    pub(crate) fn withdraw(&self, service: &Name, node: &Name) {
+        self.remove_note(&format!("{NOTE}{SERVICE}{service}@{node}"));
+    }
+
+    /// The services that nodes of this user offer: each with its node and the text of its note.
+    pub(crate) fn offers(&self) -> Vec<(Name, Name, String)> {
+        let offers = self.notes().into_iter().filter_map(|note| {
+            let (service, _) = note.strip_prefix(SERVICE)?.split_once('@')?;
+            let (node, text) = self.read_note(&format!("{NOTE}{note}"))?;
+            Some((service.parse().ok()?, node, text))
+        });
+        offers.collect()
+    }
+
+    /// Removes what an earlier life of a node offered and did not withdraw.
+    pub(crate) fn withdraw_all(&self, node: &Name) {
+        for (service, of, _) in self.offers() {
+            if of == *node {
+                self.withdraw(&service, node);
+            }
+        }
     }
 
     /// The text of a note, whoever made it.

@@ -44,6 +44,24 @@ impl CoreUse {
             second: cache(self.second, before.second),
         }
     }
+
+    fn with(self, other: CoreUse) -> CoreUse {
+        let cache = |one: Option<CacheUse>, other: Option<CacheUse>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.with(other)),
+            (one, other) => one.or(other),
+        };
+        CoreUse {
+            busy: self.busy + other.busy,
+            system: self.system + other.system,
+            waits: self.waits + other.waits,
+            switches: self.switches + other.switches,
+            interrupts: self.interrupts + other.interrupts,
+            interrupt_time: self.interrupt_time + other.interrupt_time,
+            data: cache(self.data, other.data),
+            instructions: cache(self.instructions, other.instructions),
+            second: cache(self.second, other.second),
+        }
+    }
 }
 
 /// What a bus did. A transfer counts once it is over.
@@ -72,6 +90,14 @@ impl BusUse {
             waited: self.waited.since(before.waited),
         }
     }
+
+    fn with(self, other: BusUse) -> BusUse {
+        BusUse {
+            transfers: self.transfers + other.transfers,
+            busy: self.busy + other.busy,
+            waited: self.waited + other.waited,
+        }
+    }
 }
 
 /// What the parts of a chip did in a while.
@@ -95,6 +121,18 @@ impl Usage {
             time: self.time.since(before.time),
             cores: cores.map(|(now, then)| now.since(*then)).collect(),
             buses: buses.map(|(now, then)| now.since(*then)).collect(),
+        }
+    }
+
+    /// What they did in both of two whiles, of the same chip.
+    #[must_use]
+    pub fn with(&self, other: &Usage) -> Usage {
+        let cores = self.cores.iter().zip(&other.cores);
+        let buses = self.buses.iter().zip(&other.buses);
+        Usage {
+            time: self.time + other.time,
+            cores: cores.map(|(one, other)| one.with(*other)).collect(),
+            buses: buses.map(|(one, other)| one.with(*other)).collect(),
         }
     }
 }

@@ -22,6 +22,10 @@ impl CacheUse {
     pub(crate) fn since(self, before: CacheUse) -> CacheUse {
         CacheUse { lookups: self.lookups - before.lookups, misses: self.misses - before.misses }
     }
+
+    pub(crate) fn with(self, other: CacheUse) -> CacheUse {
+        CacheUse { lookups: self.lookups + other.lookups, misses: self.misses + other.misses }
+    }
 }
 
 /// Where a line is: a memory and the address of its first byte.

@@ -50,6 +50,21 @@ fn a_cache_says_what_was_there_and_what_was_not() {
 }
 
 #[test]
+fn two_whiles_together_less_the_one_are_the_other() {
+    let work = |cpu: &Cpu| {
+        cpu.read(1, 0, &mut [0; 64]);
+        cpu.pause(CYCLE * 500);
+        cpu.store(0, 0, 1);
+    };
+    let one = run(Settings::default(), work, work).usage();
+    let other = run(Settings::default(), work, |_| ()).usage();
+    let both = one.with(&other);
+    assert!(both.time > one.time && both.buses[0].waited > Time::ZERO);
+    assert_ne!(both.cores[0].data, other.cores[0].data);
+    assert_eq!((both.since(&one), both.since(&other)), (other, one));
+}
+
+#[test]
 fn a_core_says_what_its_interrupts_took() {
     let mut chip = crate::common::chip();
     // Nothing is fetched.

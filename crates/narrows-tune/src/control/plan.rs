@@ -199,7 +199,10 @@ impl<'s> Controller<'_, 's> {
     }
 
     /// What would not hold with these strategies.
-    pub(super) fn breaks(&self, number: impl Fn(usize, &FlowState<'s>) -> u16 + Copy) -> Option<Reason> {
+    pub(super) fn breaks(
+        &self,
+        number: impl Fn(usize, &FlowState<'s>) -> u16 + Copy,
+    ) -> Option<Reason> {
         let of = |index: usize| {
             let state = self.tables.flows[index].as_ref()?;
             Some((state, state.estimate(&self.costs, number(index, state))?))

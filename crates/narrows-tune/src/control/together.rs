@@ -5,13 +5,12 @@
 use core::mem::discriminant;
 use core::time::Duration;
 
-use narrows::notify;
-use narrows::strategy::{Notification, Placement, Strategy, Transfer};
+use narrows::strategy::{Placement, Strategy, Transfer};
 
 use super::flow::FlowState;
 use super::plan::Kind;
 use super::{Controller, Planned, Tables};
-use crate::model::{Stream, picos, stream, together};
+use crate::model::{Stream, Waits, picos, stream, together};
 use crate::optimise::MAX_DSPS;
 
 /// Kinds of notification.
@@ -27,8 +26,8 @@ const TURNS: u32 = 100_000;
 const ROUNDS: usize = 2;
 
 /// What strategies of a flow have in common that differ only in what they take alone.
-fn class(by: &Strategy) -> (Notification, Placement, bool) {
-    (by.notification, by.placement, by.transfer == Transfer::CopyEngine)
+fn class(by: &Strategy) -> (Waits, Placement, bool) {
+    (Waits::of(by), by.placement, by.transfer == Transfer::CopyEngine)
 }
 
 impl<'s> Controller<'_, 's> {
@@ -68,15 +67,16 @@ impl<'s> Controller<'_, 's> {
             let by = state.strategies.get(usize::from(number)).copied();
             by.map(|by| (state.place(), by))
         };
-        let mut soonest = [Notification::Interrupt; MAX_DSPS];
+        let mut soonest = [None; MAX_DSPS];
         for (dsp, soonest) in soonest.iter_mut().enumerate() {
             let here = all.clone().filter_map(by).filter(|(place, _)| usize::from(*place) == dsp);
-            *soonest = notify::quickest(here.map(|(_, by)| by.notification)).unwrap_or(*soonest);
+            *soonest = Waits::quickest(here.map(|(_, by)| Waits::of(&by)));
         }
         let mut count = 0;
         for ((state, number), place) in all.clone().zip(streams.iter_mut()) {
             let Some((dsp, by)) = by((state, number)) else { continue };
-            let soonest = soonest.get(usize::from(dsp)).copied().unwrap_or(by.notification);
+            let soonest = soonest.get(usize::from(dsp)).copied().flatten();
+            let soonest = soonest.unwrap_or(Waits::of(&by));
             let Ok(one) = stream(costs, &state.flow, &by, soonest) else { continue };
             let after = state.began.map_or(0, picos).checked_rem(one.period).unwrap_or(0);
             *place = Stream { dsp, after, ..one };
@@ -153,7 +153,8 @@ impl<'s> Controller<'_, 's> {
         let same = |made: &Controller<'_, 's>, other: usize| {
             let like = made.tables.flows[other].as_ref();
             made.planned(other) == number
-                && like.is_some_and(|like| like.alike(&state) && !like.rests(now, made.settings.rest))
+                && like
+                    .is_some_and(|like| like.alike(&state) && !like.rests(now, made.settings.rest))
         };
         if !same(self, index) || (0..index).any(|other| same(self, other)) {
             return;

@@ -4,6 +4,7 @@
 //! a peer maps it read-only. What a peer wrote is copied once, checked, and the copy is used.
 
 mod channel;
+mod delivery;
 mod descriptor;
 mod layout;
 mod page;
@@ -16,6 +17,10 @@ mod sight;
 
 pub(crate) use channel::Bits;
 pub use channel::{Arrival, Inlet, Outlet, WORD};
+pub use delivery::{
+    Delivery, MAX_HOLDS, NOTE_WORDS, NoRoom, Overflow, Sample, Subscription, Terms, TooMany,
+    queue_words,
+};
 pub use descriptor::{Ack, Block, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};
 pub use layout::{Class, Layout, LayoutError, MAX_CHANNELS, MAX_CLASSES, Ring};
 pub use page::{page_room, page_version, read_page, write_page};

@@ -1,8 +1,10 @@
 //! `narrows compare`: what changed between two runs, and whether that is more than noise.
 //!
 //! Both files are what `run` or a bench printed with `--json`. `read` checks them and takes the
-//! figures out, a `row` has a figure before and after; `text` and `page` show them.
+//! figures out, a `row` has a figure before and after, `carried` what runs carried and refused;
+//! `text` and `page` show them.
 
+mod carried;
 pub mod flags;
 mod page;
 mod read;
@@ -15,18 +17,26 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::base::output;
 use crate::base::page::PageOut;
-use crate::base::report::Report;
+use crate::base::report::{self, Report};
+use carried::{Carried, Refused};
 use flags::Compare;
 use read::{Figure, Measured, name, said};
 use row::Row;
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// What came of a comparison.
+#[derive(Serialize)]
 struct Compared {
+    #[serde(flatten)]
     report: Report<Row>,
+    /// What either run refused.
+    refused: Vec<Refused>,
     /// Names of the figures that one report has alone.
+    #[serde(skip)]
     only: [Vec<String>; 2],
     /// How the files are named.
+    #[serde(skip)]
     files: [String; 2],
 }
 
@@ -35,11 +45,18 @@ impl Compared {
         &self.report.results
     }
 
-    /// How many changed by more than noise, of how many, and of how many that is not known.
+    /// How many changed by more than noise, of how many, and of how many that is not known though
+    /// they are of the same traffic.
     fn counts(&self) -> [usize; 3] {
         let count =
             |is: Option<bool>| self.rows().iter().filter(|row| row.significant == is).count();
-        [count(Some(true)), count(Some(true)) + count(Some(false)), count(None)]
+        let unknown = count(None) - self.unlike();
+        [count(Some(true)), count(Some(true)) + count(Some(false)), unknown]
+    }
+
+    /// How many are of other traffic than before.
+    fn unlike(&self) -> usize {
+        self.rows().iter().filter(|row| !row.same_traffic).count()
     }
 
     /// Rows, those first that changed most of those that changed by more than noise.
@@ -62,6 +79,7 @@ impl Compared {
     fn summary(&self) -> String {
         let [changed, known, unknown] = self.counts();
         let mut said = match known {
+            0 if unknown == 0 => "no figure can be compared".to_owned(),
             0 => "of no figure is it known whether it changed by more than noise".to_owned(),
             known => format!("{changed} of {known} figures changed by more than noise"),
         };
@@ -71,6 +89,14 @@ impl Compared {
         }
         if unknown > 0 && known > 0 {
             said += &format!("; of {unknown} more the noise is not known");
+        }
+        match self.unlike() {
+            0 => {}
+            unlike => said += &format!("; {unlike} are of other traffic than before"),
+        }
+        match self.refused.len() {
+            0 => {}
+            refused => said += &format!("; refused: {refused}, see below"),
         }
         said
     }
@@ -89,7 +115,7 @@ pub fn run(global: &Global, args: &Compare) -> Result<(), Failure> {
     let (before, after) = (read::read(&args.before)?, read::read(&args.after)?);
     let compared = compare(before, after, [name(&args.before), name(&args.after)])?;
     if global.json {
-        compared.report.print()?;
+        report::print(&compared)?;
     } else {
         output::print(text::text(&compared).as_bytes())?;
     }
@@ -111,21 +137,29 @@ fn compare(before: Measured, after: Measured, files: [String; 2]) -> Result<Comp
         all.figures.iter().map(|one| (one.key(), one.clone())).collect()
     };
     let (old, new) = (named(&before), named(&after));
-    let pair = |one: &Figure| Some(Row::new(one, new.get(&one.key())?, exact));
+    let carried = Carried::new(&before.flows, &after.flows);
+    let pair = |one: &Figure| {
+        let same = carried.is_same(&one.strategy);
+        Some(Row::new(one, new.get(&one.key())?, exact, same))
+    };
     let rows: Vec<Row> = before.figures.iter().filter_map(pair).collect();
+    let refused = carried.refused();
     let only = |one: &Measured, other: &HashMap<_, _>| -> Vec<String> {
         let alone = one.figures.iter().filter(|one| !other.contains_key(&one.key()));
+        // Why those of a refused flow are not in both is said of the flow.
+        let alone = alone.filter(|one| refused.iter().all(|row| row.name != one.of));
         alone.map(Figure::name).collect()
     };
     let only = [only(&before, &new), only(&after, &old)];
-    if rows.is_empty() {
+    if rows.is_empty() && refused.is_empty() {
         let [one, other] = &files;
         let text = format!("{one} and {other} have no figure in common: measure the same in both");
         return Err(Failure::new(Kind::Input, text));
     }
     let mut report = Report::new("compare", before.machine.clone(), rows);
     report.notes = notes(&before, &after, exact, &report.results, &only, &files);
-    Ok(Compared { report, only, files })
+    report.notes.extend(carried.notes(&files));
+    Ok(Compared { report, refused, only, files })
 }
 
 /// What to know when reading the rows.

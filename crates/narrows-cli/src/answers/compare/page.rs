@@ -1,6 +1,7 @@
 //! The page of a comparison.
 
 use super::Compared;
+use super::carried::Refused;
 use super::row::Row;
 use crate::base::page::Page;
 use crate::base::page::chart::{Cell, Chart, Data, Kind};
@@ -24,6 +25,7 @@ pub(super) fn page(compared: &Compared) -> Page {
     page.headline = first.unwrap_or_default() + characters.as_str();
     page.why = match rows.first() {
         Some(row) if changed > 0 => format!("The largest change: {}", told(row)),
+        _ if compared.unlike() > 0 => "Some was not compared: other traffic was carried.".into(),
         _ => "No change is larger than what rounds of the same run differ by.".into(),
     };
     for row in rows.iter().take(changed).skip(1).take(TOLD) {
@@ -40,8 +42,19 @@ pub(super) fn page(compared: &Compared) -> Page {
         names.iter().for_each(|name| data.row([Cell::from(name)]));
         Chart::table(format!("Only in {file}"), "", data)
     });
+    if !compared.refused.is_empty() {
+        page.section("Refused", "", vec![refused(&compared.refused)]);
+    }
     page.section("Not in both", "", only.collect());
     page
+}
+
+fn refused(rows: &[Refused]) -> Chart {
+    let mut data = Data::new(&["flow and strategy", "before", "after"]);
+    for Refused { name, before, after } in rows {
+        data.row([Cell::from(name), before.as_ref().into(), after.as_ref().into()]);
+    }
+    Chart::table("What could not be carried, and why", "", data)
 }
 
 fn told(row: &Row) -> String {

@@ -1,5 +1,6 @@
 //! Reading what `--json` has printed, and the figures in it.
 
+use super::carried::Flow;
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::Machine;
 use crate::base::output::without_code;
@@ -22,6 +23,8 @@ pub(super) struct Measured {
     pub command: String,
     pub machine: Machine,
     pub figures: Vec<Figure>,
+    /// The flows of a run.
+    pub flows: Vec<Flow>,
 }
 
 /// A figure that can be compared.
@@ -31,6 +34,8 @@ pub(super) struct Figure {
     pub of: String,
     pub what: String,
     pub unit: String,
+    /// The strategy of a run; empty of a bench.
+    pub strategy: String,
     pub value: f64,
     /// The same in each round; empty if there are none.
     pub rounds: Vec<f64>,
@@ -112,18 +117,19 @@ pub(super) fn parse(text: &str) -> Result<Measured, String> {
         Some(_) => {}
     }
     let command = command.to_owned();
-    let (machine, figures) = match command.as_str() {
+    let (machine, figures, flows) = match command.as_str() {
         "run" => {
             let Report { machine, results, .. } = rows::<RunRow>(value, &command)?;
-            (machine, results.iter().flat_map(of_run).collect())
+            let flows = results.iter().map(Flow::new).collect();
+            (machine, results.iter().flat_map(of_run).collect(), flows)
         }
         bench if bench.starts_with("bench ") => {
             let Report { machine, results, .. } = rows::<BenchRow>(value, &command)?;
-            (machine, results.into_iter().map(of_bench).collect())
+            (machine, results.into_iter().map(of_bench).collect(), Vec::new())
         }
         other => return Err(format!("its rows, of {}, have no rounds to compare", said(other))),
     };
-    Ok(Measured { command, machine, figures })
+    Ok(Measured { command, machine, figures, flows })
 }
 
 fn rows<R: DeserializeOwned>(value: Value, command: &str) -> Result<Report<R>, String> {
@@ -138,7 +144,7 @@ pub(super) fn said(text: &str) -> String {
 }
 
 /// Names come from a file that anybody may have written.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
@@ -155,7 +161,7 @@ fn of_bench(row: BenchRow) -> Figure {
         let gap = if what.is_empty() { "" } else { " " };
         what += &format!("{gap}{} B", row.bytes);
     }
-    Figure { of, what, unit, value: row.value, rounds: row.rounds }
+    Figure { of, what, unit, strategy: String::new(), value: row.value, rounds: row.rounds }
 }
 
 fn of_run(row: &RunRow) -> Vec<Figure> {
@@ -167,6 +173,7 @@ fn of_run(row: &RunRow) -> Vec<Figure> {
         of: of.clone(),
         what: what.into(),
         unit: unit.into(),
+        strategy: plain(&row.strategy),
         value,
         rounds: rounds.to_vec(),
     };

@@ -13,7 +13,9 @@ pub(super) struct Row {
     pub unit: String,
     pub before: f64,
     pub after: f64,
-    /// By how much it is more; none if it was 0.
+    /// Whether both runs carried the same traffic by the strategy that it is of; true of a bench.
+    pub same_traffic: bool,
+    /// By how much it is more; none if it was 0, or other traffic was carried.
     pub change_percent: Option<f64>,
     /// Where that lies, of 95 in 100 cases; none if the noise is not known.
     pub interval_percent: Option<[f64; 2]>,
@@ -28,15 +30,17 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// `exact` figures have no noise.
-    pub fn new(before: &Figure, after: &Figure, exact: bool) -> Row {
+    /// `exact` figures have no noise. Nothing is compared unless they are of the `same` traffic.
+    pub fn new(before: &Figure, after: &Figure, exact: bool, same: bool) -> Row {
         let Figure { of, what, unit, .. } = before.clone();
         let (old, new) = (before.value, after.value);
         let change = match old == 0.0 {
+            _ if !same => None,
             true => (new == 0.0).then_some(0.0),
             false => Some(100.0 * (new - old) / old.abs()),
         };
         let (interval, significant, reason) = match exact {
+            _ if !same => (None, None, Some("other traffic was carried".into())),
             true => (change.map(|change| [change; 2]), Some(old != new), None),
             false => judged(&before.rounds, &after.rounds),
         };
@@ -45,6 +49,7 @@ impl Row {
             unit,
             before: old,
             after: new,
+            same_traffic: same,
             change_percent: change,
             interval_percent: interval,
             significant,

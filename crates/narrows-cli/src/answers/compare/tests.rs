@@ -62,11 +62,19 @@ fn the_rows_are_what_the_description_says() {
     let mut keys: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
     let page = include_str!("../../../../../docs/JSON.md");
-    let section = page.split("\n## ").find(|part| part.starts_with("A row of `compare`")).unwrap();
-    let named = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    let mut named: Vec<&str> = named.collect();
-    named.sort_unstable();
-    assert_eq!(keys, named);
+    let named = |heading: &str| {
+        let section = page.split("\n## ").find(|part| part.starts_with(heading)).unwrap();
+        let named = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let mut named: Vec<&str> = named.collect();
+        named.sort_unstable();
+        named
+    };
+    assert_eq!(keys, named("A row of `compare`"));
+    let row = Refused { name: String::new(), before: None, after: None };
+    let row = serde_json::to_value(row).unwrap();
+    let mut keys: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, named("`refused` of `compare`"));
 }
 
 #[test]
@@ -108,6 +116,106 @@ fn figures_of_a_run_have_the_parts_as_rounds() {
     for line in text::text(&compared).lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
+}
+
+/// A flow by a strategy of which something was refused, or nothing, and the core's load.
+fn flow(flow: &str, strategy: &str, load: f64) -> RunRow {
+    let mut row = RunRow { flow: flow.into(), strategy: strategy.into(), ..RunRow::default() };
+    (row.sent, row.received, row.cpu_percent.caller) = (100, 100, load);
+    row
+}
+
+fn run_of(rows: Vec<RunRow>) -> Measured {
+    let machine = Machine { r#virtual: true, ..Machine::default() };
+    read::parse(&serde_json::to_string(&Report::new("run", machine, rows)).unwrap()).unwrap()
+}
+
+fn runs(before: Vec<RunRow>, after: Vec<RunRow>) -> Compared {
+    let files = ["before.json".into(), "after.json".into()];
+    compare(run_of(before), run_of(after), files).unwrap()
+}
+
+#[test]
+fn loads_of_other_traffic_are_not_compared_and_what_was_refused_is_said() {
+    let refused = RunRow {
+        refused: Some("no memory".into()),
+        sent: 0,
+        received: 0,
+        ..flow("video", "copy/spin/internal", 0.0)
+    };
+    let by = "copy/poll/external";
+    let before = vec![
+        flow("voice", "copy/spin/internal", 40.0),
+        flow("video", "copy/spin/internal", 40.0),
+        flow("voice", by, 30.0),
+        flow("video", by, 30.0),
+    ];
+    let after = vec![
+        flow("voice", "copy/spin/internal", 20.0),
+        refused,
+        flow("voice", by, 15.0),
+        flow("video", by, 15.0),
+    ];
+    let compared = runs(before, after);
+    for row in compared.rows() {
+        let unlike = row.of.ends_with("internal");
+        assert_eq!(row.same_traffic, !unlike, "{row:?}");
+        // The load is there, but nothing is made of it.
+        assert_eq!(row.significant.is_none() && row.change_percent.is_none(), unlike, "{row:?}");
+        assert_eq!(row.better().is_some(), !unlike && row.what == "caller", "{row:?}");
+    }
+    let unlike = compared.rows().iter().find(|row| !row.same_traffic && row.what == "caller");
+    assert_eq!(unlike.map(|row| (row.before, row.after)), Some((40.0, 20.0)));
+    let why = Some("no memory".to_owned());
+    let name = "video copy/spin/internal".to_owned();
+    assert_eq!(compared.refused, [Refused { name, before: None, after: why }]);
+    let json = serde_json::to_value(&compared).unwrap();
+    assert_eq!(json["refused"][0]["after"], "no memory", "{json}");
+    assert_eq!(json["results"].as_array().unwrap().len(), compared.rows().len());
+    let text = text::text(&compared);
+    assert!(
+        compared.summary().ends_with("7 are of other traffic than before; refused: 1, see below")
+    );
+    let said = "video copy/spin/internal: before: not refused; after: no memory";
+    assert!(text.contains(said), "{text}");
+    let note = "by copy/spin/internal other traffic was carried, so nothing of it is compared: video \
+                was carried in before.json and was refused in after.json (no memory)";
+    assert!(compared.report.notes.iter().any(|said| said == note), "{:?}", compared.report.notes);
+    assert!(compared.only.iter().all(Vec::is_empty), "{:?}", compared.only);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn runs_that_refused_the_same_are_compared() {
+    let sessions = |refusals, load| RunRow {
+        refusals,
+        first_refusal: (refusals > 0).then(|| "no room".into()),
+        ..flow("voice", "auto", load)
+    };
+    let same = runs(vec![sessions(2, 40.0)], vec![sessions(2, 20.0)]);
+    assert!(same.rows().iter().any(|row| row.what == "caller" && row.better() == Some(true)));
+    let text = text::text(&same);
+    let said = "voice auto: before and after: 2 sessions, the first because no room";
+    assert!(text.contains(said), "{text}");
+    let less = runs(vec![sessions(0, 40.0)], vec![sessions(1, 20.0)]);
+    assert!(less.rows().iter().all(|row| row.better().is_none() && !row.same_traffic));
+    assert_eq!(less.refused[0].after.as_deref(), Some("1 session, the first because no room"));
+    // A flow less is other traffic too.
+    let two = vec![flow("voice", "auto", 40.0), flow("video", "auto", 40.0)];
+    let less = runs(two, vec![flow("voice", "auto", 20.0)]);
+    assert!(less.rows().iter().all(|row| !row.same_traffic));
+    let last = less.report.notes.last().unwrap();
+    assert!(last.ends_with("video was carried in before.json and is not in after.json"), "{last}");
+}
+
+#[test]
+fn a_run_that_carried_nothing_is_compared_with_what_was_refused() {
+    let none = RunRow { refused: Some("no\u{1b} room".into()), ..flow("a", "auto", 0.0) };
+    let none = RunRow { received: 0, ..none };
+    let compared = runs(vec![none], vec![flow("a", "auto", 1.0)]);
+    assert_eq!(compared.summary(), "no figure can be compared; refused: 1, see below");
+    let text = text::text(&compared);
+    assert!(text.contains("a auto: before: no\u{fffd} room; after: not refused"), "{text}");
 }
 
 #[test]

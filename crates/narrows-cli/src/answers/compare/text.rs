@@ -43,6 +43,20 @@ pub(super) fn text(compared: &Compared) -> String {
     if shown < rows.len() {
         text += &format!("and {} more, all with --json\n", rows.len() - shown);
     }
+    if !compared.refused.is_empty() {
+        text += "\nrefused:\n";
+    }
+    for row in compared.refused.iter().take(ROWS) {
+        let said = |what: &Option<String>| what.clone().unwrap_or_else(|| "not refused".into());
+        let said = match (&row.before, &row.after) {
+            (Some(before), Some(after)) if before == after => format!("before and after: {before}"),
+            (before, after) => format!("before: {}; after: {}", said(before), said(after)),
+        };
+        text += &table::wrap("  ", &format!("{}: {said}", row.name));
+    }
+    if compared.refused.len() > ROWS {
+        text += &format!("and {} more, all with --json\n", compared.refused.len() - ROWS);
+    }
     text.push('\n');
     for note in &compared.report.notes {
         text += &table::wrap("- ", note);
@@ -66,6 +80,7 @@ fn cells(row: &Row) -> Vec<String> {
         row.change_percent.map_or_else(|| "-".into(), percent),
         interval.map(|[low, high]| format!("{} {}", bare(low), bare(high))).unwrap_or_default(),
         match (row.significant, row.better()) {
+            _ if !row.same_traffic => "other",
             (None, _) => "?",
             (_, Some(true)) => "better",
             (_, Some(false)) => "WORSE",

@@ -10,7 +10,7 @@ use super::sra::flags::Sra;
 use super::susan::flags::Susan;
 use crate::base::number::number;
 use crate::base::offered::offered;
-use crate::base::options::{PageFile, Place, TraceFile};
+use crate::base::options::{HOST, PageFile, Place, TraceFile};
 use crate::formats::strategy::NOTIFICATIONS;
 use crate::formats::values::duration;
 use clap::{Args, Subcommand};
@@ -400,6 +400,14 @@ impl Which {
             Which::T4(_) => "t4",
             Which::T5(_) => "t5",
             Which::T6(_) => "t6",
+        }
+    }
+
+    /// Whether it is of this machine, and not of a chip that was named.
+    pub fn is_here(&self) -> bool {
+        match self {
+            Which::Sra(sra) => sra.on == HOST,
+            which => which.common().place.platform().is_none(),
         }
     }
 

@@ -39,9 +39,8 @@ mod tune;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Global, HOST};
-use crate::base::output;
 use crate::base::page::PageOut;
-use crate::base::report::{self, BenchReport, Report, bench_text};
+use crate::base::report::{Report, bench_text};
 use crate::base::trace::{traced, traced_here};
 use flags::{Bench, Which};
 use linx::Case;
@@ -53,49 +52,46 @@ use task::{Asked, Section};
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     detailed(global, args)?;
-    let here = match &args.which {
-        Which::Sra(sra) => sra.on == HOST,
-        which => which.common().place.platform().is_none(),
-    };
-    if here {
+    if args.which.is_here() {
         traced_here(&args.trace)?;
         return measure(global, args);
     }
     traced(global, &args.trace, |global| measure(global, args))
 }
 
-/// Whether the long tables can be printed, where they are asked for.
+/// Whether what chips did can be printed, where it is asked for.
 fn detailed(global: &Global, args: &Bench) -> Result<(), Failure> {
-    let simulated = args.which.common().place.platform().is_some();
-    let says = match &args.which {
-        Which::Limit(_) | Which::Bounds(_) | Which::Pingpong(_) | Which::Throughput(_) => simulated,
-        Which::Phases(_) | Which::Sizes(_) | Which::Scaling(_) | Which::Mcapi(_) => simulated,
-        _ => false,
-    };
-    let text = match (args.details, global.json, says) {
-        (false, ..) | (true, false, true) => return Ok(()),
-        (true, true, _) => "--details says nothing to --json, which has all: leave one out",
-        (true, false, false) => {
-            "--details says what a simulated chip did in limit, bounds, pingpong, throughput, \
-             phases, sizes, scaling and mcapi: name a chip with --on, or leave it out"
+    let text = match &args.which {
+        _ if !args.details => return Ok(()),
+        _ if global.json => "--details says nothing to --json, which has all: leave one out",
+        Which::Clients(_) | Which::Sim(_) => {
+            "--details says what a simulated chip did, and this bench is of this machine: leave it out"
         }
+        Which::Tune(args) if args.against.of_chips() => return Ok(()),
+        Which::Advise(args) if args.place.on.as_deref() != Some(HOST) => return Ok(()),
+        which if !which.is_here() => return Ok(()),
+        Which::Tune(_) => {
+            "--details says what a simulated chip did: add --against simulator, or leave it out"
+        }
+        _ => "--details says what a simulated chip did: name one with --on, or leave it out",
     };
     Err(Failure::new(Kind::Usage, text))
 }
 
 fn measure(global: &Global, args: &Bench) -> Result<(), Failure> {
-    let Bench { which, page, .. } = args;
+    let Bench { which, page, details, .. } = args;
+    let details = *details;
     let common = which.common();
     if let Some(chip) = clusters::named(which, &common.place)? {
         let page = PageOut::new(page)?;
-        let asked = Asked { global, args: &common, chip: None, page };
+        let asked = Asked { global, args: &common, chip: None, page, details };
         return clusters::run(&asked, which, &chip);
     }
     let chip = match which {
         Which::Tune(_) | Which::Advise(_) | Which::Grid(_) | Which::Susan(_) => None,
         _ => common.place.chip()?,
     };
-    let asked = Asked { global, args: &common, chip, page: PageOut::new(page)? };
+    let asked = Asked { global, args: &common, chip, page: PageOut::new(page)?, details };
     let sections = match which {
         Which::Limit(_) => floors::run(&asked)?,
         Which::Bounds(_) => bounds::run(&asked)?,
@@ -129,22 +125,18 @@ fn measure(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::T6(args) => return linx::run(&asked, which.name(), Case::AllAsk, &args.linx()),
     };
     let machine = asked.machine();
-    if global.json {
-        let notes = sections.iter().flat_map(|section| section.notes.clone()).collect();
-        let rows = sections.iter().flat_map(|section| section.rows.clone()).collect();
-        let report = Report::new(&format!("bench {}", which.name()), machine.clone(), rows);
-        let chip = sections.iter().flat_map(|section| section.chip.clone()).collect();
-        report::print(&BenchReport { report: Report { notes, ..report }, chip })?;
-    } else {
+    let notes = sections.iter().flat_map(|section| section.notes.clone()).collect();
+    let rows = sections.iter().flat_map(|section| section.rows.clone()).collect();
+    let report = Report::new(&format!("bench {}", which.name()), machine.clone(), rows);
+    asked.print(&Report { notes, ..report }, || {
         let heading = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
-        output::print((heading + &text(&sections, args.details)).as_bytes())?;
-    }
+        heading + &text(&sections)
+    })?;
     asked.page.write(|| page::page(which.name(), &machine, &sections))
 }
 
-/// What the figures say, each under its heading, and then the tables they are taken from. Among the
-/// details is what a chip did.
-fn text(sections: &[Section], details: bool) -> String {
+/// What the figures say, each under its heading, and then the tables they are taken from.
+fn text(sections: &[Section]) -> String {
     let wrapped = |indent: &str, text: &str| crate::base::table::wrap(indent, text);
     let readings = sections.iter().filter(|section| !section.reading.is_empty()).map(|section| {
         let said = [&section.reading].into_iter().chain(&section.notes);
@@ -158,15 +150,10 @@ fn text(sections: &[Section], details: bool) -> String {
         };
         heading + &bench_text(&section.rows)
     });
-    let mut text = Some(readings)
+    Some(readings)
         .filter(|r| !r.is_empty())
         .into_iter()
         .chain(tables)
         .collect::<Vec<_>>()
-        .join("\n");
-    if details {
-        let chip = sections.iter().flat_map(|section| &section.chip);
-        chip.for_each(|row| text.push_str(&row.text()));
-    }
-    text
+        .join("\n")
 }

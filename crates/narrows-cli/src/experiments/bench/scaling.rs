@@ -13,7 +13,6 @@ use crate::base::options::Global;
 use crate::base::progress::Progress;
 use crate::base::report::Bound;
 use crate::base::table::counted;
-use crate::base::usage::ChipRow;
 use crate::experiments::bench::flags::Common;
 use crate::experiments::bench::task::{Asked, Section, iterations, rounds};
 use crate::formats::strategy::sleeps;
@@ -125,11 +124,12 @@ fn there(
     let steps = strategies.len() * (LINKS.len() + 1) * rounds;
     let mut progress = Steps::new(global, steps);
     let mut over_links = vec![Vec::new(); strategies.len()];
-    let (mut sections, mut used) = (Vec::new(), Vec::new());
+    let mut sections = Vec::new();
     for links in LINKS {
         let needs = sim::Needs { longest: BYTES, links, ..sim::Needs::default() };
         let small = sim::small(chip);
-        let ended = sim::pair(global, &small, &needs, |mut pair| {
+        global.monitor.of(counted(links, "link", "links"));
+        sim::pair(global, &small, &needs, |mut pair| {
             for (strategy, all) in strategies.iter().zip(&mut over_links) {
                 let count = iterations(pair.messages(*strategy, BYTES, 8)?);
                 let mut times = Vec::new();
@@ -147,18 +147,12 @@ fn there(
                 sections.push(section("endpoints", strategy, ENDPOINTS, &times, None));
             }
             Ok(())
-        });
-        let ((), outcome) = ended?;
-        let of = counted(links, "link", "links");
-        used.push(ChipRow::new(of, chip, &outcome.usage()));
+        })?;
     }
     let links = strategies.iter().zip(&over_links);
     let mut all: Vec<Section> =
         links.map(|(s, times)| section("links", s, LINKS, times, None)).collect();
     all.append(&mut sections);
-    if let Some(section) = all.first_mut() {
-        section.chip = used;
-    }
     Ok(all)
 }
 

@@ -3,17 +3,18 @@
 use narrows::strategy::{Placement, Strategy, Transfer};
 use narrows_host::Host;
 use narrows_sim::chip::Chip;
-use narrows_sim::trace::Trace;
+use serde::Serialize;
 
 use super::choice;
 use super::flags::{Axes, Common};
 use crate::base::failure::Failure;
 use crate::base::machine::{Machine, Root};
 use crate::base::options::Global;
+use crate::base::output;
 use crate::base::page::PageOut;
 use crate::base::progress::Progress;
-use crate::base::report::{BenchRow, Bound};
-use crate::base::usage::ChipRow;
+use crate::base::report::{self, BenchReport, BenchRow, Bound, Report};
+use crate::base::usage::Monitor;
 use crate::rig::pair::Pair;
 use crate::rig::place::Place;
 use crate::rig::sim;
@@ -32,8 +33,6 @@ pub struct Section {
     pub reading: String,
     /// What else is to be known when reading them, in sentences.
     pub notes: Vec<String>,
-    /// What a chip did in the simulations that they are from.
-    pub chip: Vec<ChipRow>,
 }
 
 impl Section {
@@ -96,12 +95,35 @@ pub struct Asked<'a> {
     pub chip: Option<Chip>,
     /// The page of what is found.
     pub page: PageOut,
+    /// Whether what chips did is printed too.
+    pub details: bool,
 }
 
 impl Asked<'_> {
-    /// Where simulations are traced to, if they are.
-    pub fn trace(&self) -> Option<&Trace> {
-        self.global.chips.as_ref()
+    /// What looks at simulations.
+    pub fn monitor(&self) -> Option<&Monitor> {
+        Some(&self.global.monitor)
+    }
+
+    /// Prints what was found, with what chips did: as JSON or, where that is not wanted, as words,
+    /// behind which it stands among the details.
+    ///
+    /// # Errors
+    /// [`Kind::Output`](crate::base::failure::Kind) if standard output refuses it.
+    pub fn print<R: Serialize>(
+        &self,
+        report: &Report<R>,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        let chip = self.global.monitor.rows();
+        if self.global.json {
+            return report::print(&BenchReport { report, chip });
+        }
+        let mut text = text();
+        if self.details {
+            chip.iter().for_each(|row| text.push_str(&row.text()));
+        }
+        output::print(text.as_bytes())
     }
 
     /// The longest message that memory of this placement carries, as far as that is known before.
@@ -213,11 +235,7 @@ pub fn make(
     let Some(chip) = chip else { return bench.measure(&mut begin(global, args, needs)?) };
     let room = sim::Needs { longest: needs.longest, ..sim::Needs::default() };
     let measure = |pair| bench.measure(&mut needs.task(global, args, pair)?);
-    let (mut sections, outcome) = sim::pair(global, chip, &room, measure)?;
-    if let Some(section) = sections.first_mut() {
-        section.chip.push(ChipRow::new("all rows", chip, &outcome.usage()));
-    }
-    Ok(sections)
+    sim::pair(global, chip, &room, measure)
 }
 
 /// Starts both processes of a bench.

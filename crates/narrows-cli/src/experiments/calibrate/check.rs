@@ -73,7 +73,7 @@ pub(super) fn items() -> impl Iterator<Item = Item> {
 pub(super) fn compare(samples: &Samples, chip: &Chip) -> Result<Vec<Row>, Failure> {
     let needs = Needs { longest: LONGEST, ..Needs::default() };
     // Flags are about the cores of this machine.
-    let made = sim::pair(&Global::default(), chip, &needs, |mut pair| {
+    sim::pair(&Global::default(), chip, &needs, |mut pair| {
         let mut rows = Vec::new();
         for (strategy, bytes) in calls() {
             let simulated = pair.calls(strategy, bytes, CALLS)?;
@@ -81,8 +81,7 @@ pub(super) fn compare(samples: &Samples, chip: &Chip) -> Result<Vec<Row>, Failur
             rows.extend(measured.map(|measured| Row::new(strategy, bytes, measured, simulated)));
         }
         Ok(rows)
-    });
-    made.map(|(rows, _)| rows)
+    })
 }
 
 /// The rows as a table.

@@ -86,7 +86,7 @@ fn messages(chip: &Chip) -> Result<Found, Failure> {
         let strategy = literal("copy/interrupt/internal");
         let trip =
             sim::pair(&global, chip, &needs, |mut pair| pair.messages(strategy, bytes, COUNT));
-        Ok((format!("{name}.{bytes}"), trip?.0 / 2e3))
+        Ok((format!("{name}.{bytes}"), trip? / 2e3))
     };
     MESSAGES.into_iter().map(of).collect()
 }

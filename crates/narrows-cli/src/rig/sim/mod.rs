@@ -23,6 +23,7 @@ use narrows_sim::engine::{Outcome, Settings, Simulation};
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::Machine;
 use crate::base::options::{Cores, Global, Place};
+use crate::base::usage;
 use crate::formats::platform;
 use crate::formats::platform::drawing::frequency;
 use crate::formats::workload::Offer;
@@ -94,7 +95,7 @@ pub(crate) fn run<R>(
     simulate(global, chip, needs, work).map(|(made, _)| made)
 }
 
-/// As [`simulate`], with a pair that has what the chip allows to measure beside the stack, for
+/// As [`run`], with a pair that has what the chip allows to measure beside the stack, for
 /// payloads of up to `needs.longest` bytes.
 ///
 /// # Errors
@@ -104,9 +105,9 @@ pub(crate) fn pair<R>(
     chip: &Chip,
     needs: &Needs,
     work: impl FnOnce(Pair<Cpu>) -> Result<R, Failure>,
-) -> Result<(R, Outcome), Failure> {
+) -> Result<R, Failure> {
     let limits = limits::Limits::new(chip, cores(global, chip)?);
-    simulate(global, chip, needs, |mut peer| {
+    run(global, chip, needs, |mut peer| {
         peer.limits = Some(limits);
         work(Pair::new(peer, needs.longest)?)
     })
@@ -134,9 +135,6 @@ pub(crate) fn simulate<R>(
     let mut made = None;
     let said = RefCell::new(None);
     let mut simulation = Simulation::new(chip, Settings::default());
-    if let Some(trace) = &global.chips {
-        simulation.trace(trace);
-    }
     simulation.process(cores.caller, CALLER, PRIORITY, |cpu| {
         let peer = node(&cpu, CALLER, needs)
             .and_then(|node| link(node, needs, Callee::new(chip, cores.callee)));
@@ -162,7 +160,7 @@ pub(crate) fn simulate<R>(
             }
         });
     }
-    let ended = simulation.run();
+    let ended = usage::run(Some(&global.monitor), simulation);
     if let Some(failure) = said.take() {
         return Err(failure);
     }
@@ -318,7 +316,6 @@ mod tests {
                 pair.calls(literal("copy/spin"), 64, 32)
             })
             .unwrap()
-            .0
         };
         let before = call(&chip());
         for (core, words) in [(0, 0.0), (1, 16.0)] {
@@ -339,7 +336,6 @@ mod tests {
                 pair.calls(literal(strategy), bytes, 32)
             })
             .unwrap()
-            .0
         };
         let mut with = chip();
         let cost = |us: u64| Cost::Time(Time::nanos(1000 * us));

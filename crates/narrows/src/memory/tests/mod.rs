@@ -7,6 +7,7 @@ use super::{Ack, Class, Descriptor, Kind, Layout, Shared};
 use crate::strategy::Placement;
 use crate::{link, platform, span};
 
+mod delivery;
 #[path = "../../../tests/common/heap.rs"]
 mod heap;
 mod layout;

@@ -9,7 +9,6 @@ mod row;
 use crate::base::failure::Failure;
 use crate::base::machine::{Machine as Here, Root};
 use crate::base::options::{Global, HOST};
-use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::wrap;
@@ -51,7 +50,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Advise) -> Result<(), Failure> {
         let rows = host::run(asked, &seeds, &progress)?;
         drop(progress);
         let platforms = PlatformRow::of(HOST, &rows);
-        return said(global, Here::look(&Root::default()), platforms, &rows, seed);
+        return said(asked, Here::look(&Root::default()), platforms, &rows, seed);
     }
     let names = args.place.platform().map_or(CHIPS.to_vec(), |name| vec![name]);
     let progress = Progress::new((names.len() * numbers.len()) as u64, global.json);
@@ -59,6 +58,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Advise) -> Result<(), Failure> {
     let mut cases = Vec::new();
     let mut done = 0;
     for name in &names {
+        global.monitor.of(*name);
         let chip = platform::load(name)?.with_free_timers();
         let machine = measured(global, Some(&chip), costs::LONG)?.machine()?;
         let mut rows = Vec::new();
@@ -76,12 +76,12 @@ pub(super) fn run(asked: &Asked<'_>, args: &Advise) -> Result<(), Failure> {
         cases.append(&mut rows);
     }
     drop(progress);
-    said(global, simulated::machine(&names), platforms, &cases, seed)
+    said(asked, simulated::machine(&names), platforms, &cases, seed)
 }
 
 /// Prints what came of it.
 fn said(
-    global: &Global,
+    asked: &Asked<'_>,
     place: Here,
     platforms: Vec<PlatformRow>,
     cases: &[CaseRow],
@@ -89,11 +89,10 @@ fn said(
 ) -> Result<(), Failure> {
     let mut report = Report::new("bench advise", place, platforms);
     report.notes = row::notes(cases, seed);
-    if global.json {
-        return report.print();
-    }
-    let text: String = report.notes.iter().map(|note| wrap("", note)).collect();
-    output::print((text + "\n" + &row::table(&report.results)).as_bytes())
+    asked.print(&report, || {
+        let text: String = report.notes.iter().map(|note| wrap("", note)).collect();
+        text + "\n" + &row::table(&report.results)
+    })
 }
 
 /// What is chosen for a workload, for each of both objectives, beside the best of all.

@@ -4,7 +4,6 @@ use super::cases;
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine as Here, Root};
 use crate::base::options::Global;
-use crate::base::output;
 use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
@@ -142,11 +141,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     let rows: Vec<Row> = trials.iter_mut().map(row).collect();
     let mut report = Report::new("bench tune", Here::look(&Root::default()), rows);
     report.notes = notes(&report.results);
-    if global.json {
-        report.print()?;
-    } else {
-        output::print(text(&report).as_bytes())?;
-    }
+    asked.print(&report, || text(&report))?;
     asked.page.write(|| Page::of(&report))
 }
 

@@ -16,11 +16,12 @@ use flags::{Against, Beside};
 /// # Errors
 /// [`Kind::Usage`] for one that does not.
 pub(super) fn sensible(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
-    let simulator = args.against == Some(Beside::Simulator);
+    let simulator = args.of_chips();
     let flags = [
         ("--seed", args.seed.is_some(), simulator),
         ("--cases", args.cases.is_some(), simulator),
         ("--case", args.case.is_some(), simulator),
+        ("--callees", args.callees, simulator),
         ("--on", asked.args.place.platform().is_some(), simulator),
         ("--rounds", asked.args.rounds.is_some(), !simulator),
     ];

@@ -6,7 +6,6 @@ use super::text;
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::Machine as Here;
 use crate::base::options::Global;
-use crate::base::output;
 use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
@@ -58,12 +57,13 @@ pub(super) fn run(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
         let which = *number as usize % names.len();
         let slot = chips.get_mut(which).zip(names.get(which));
         let Some((slot, name)) = slot else { continue };
+        global.monitor.of(*name);
         if slot.is_none() {
             *slot = Some(subject(global, name)?);
         }
         let Some(subject) = slot else { continue };
         progress.say(&format!("case {number} on {name}"));
-        let case = cases::draw(cases::seed(seed, *number), &subject.machine);
+        let case = cases::draw(cases::seed(seed, *number), &subject.machine, args.callees);
         let Some(case) = case else { continue };
         rows.push(simulate(global, subject, *number, &case)?);
         if numbers.len() == 1 {
@@ -74,12 +74,8 @@ pub(super) fn run(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
     drop(progress);
     let exceeded = rows.iter().flat_map(|row| &row.flows).filter(|flow| flow.taken() > 1.0).count();
     let mut report = Report::new("bench tune", machine(&names), rows);
-    report.notes = text::notes(&report.results, seed);
-    if global.json {
-        report.print()?;
-    } else {
-        output::print(text::text(&report, &files).as_bytes())?;
-    }
+    report.notes = text::notes(&report.results, seed, args.callees);
+    asked.print(&report, || text::text(&report, &files))?;
     asked.page.write(|| Page::of(&report))?;
     match exceeded {
         0 => Ok(()),

@@ -6,10 +6,10 @@ use narrows_sim::chip::{Chip, Cluster};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::Time;
-use narrows_sim::trace::Trace;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Cores, Global};
+use crate::base::usage::{self, Monitor};
 use crate::rig::cluster::{Broken, End, Layout, Line};
 use crate::rig::sim;
 
@@ -78,7 +78,7 @@ impl Ends {
     pub(super) fn run<A, B>(
         self,
         chip: &Chip,
-        trace: Option<&Trace>,
+        monitor: Option<&Monitor>,
         one: A,
         other: B,
     ) -> Result<u64, Failure>
@@ -88,9 +88,6 @@ impl Ends {
     {
         let (network, broken) = (Cell::new(0), Cell::new(None));
         let mut simulation = Simulation::new(chip, Settings::default());
-        if let Some(trace) = trace {
-            simulation.trace(trace);
-        }
         let end = |cpu: &Cpu, result: Result<(), Broken>| {
             if let Err(why) = result {
                 broken.set(broken.get().or(Some(why)));
@@ -102,7 +99,7 @@ impl Ends {
         let [from, to] = self.cores;
         simulation.process(from, "sender", 1, |cpu| end(&cpu, one(&cpu)));
         simulation.process(to, "receiver", 1, |cpu| end(&cpu, other(&cpu)));
-        let run = simulation.run();
+        let run = usage::run(monitor, simulation);
         // Where one end has stopped, the other waits for ever: what stopped it says more.
         match (broken.get(), run) {
             (Some(Broken::Signalled(fault)), _) => {

@@ -12,7 +12,6 @@ use super::flags::Which;
 use super::task::Asked;
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Place;
-use crate::base::output;
 use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
@@ -113,6 +112,7 @@ pub(super) fn rows<T: Copy, R>(
     let mut rows = Vec::new();
     for (done, (mechanism, trial)) in (0..).zip(all) {
         progress.reach(done);
+        asked.global.monitor.of(mechanism.name());
         rows.push(row(mechanism, trial)?);
     }
     Ok(rows)
@@ -144,14 +144,11 @@ fn show<R: Serialize>(
     (table, legend): (&Table, &str),
     page: impl FnOnce() -> Page,
 ) -> Result<(), Failure> {
-    if asked.global.json {
-        report.print()?;
-    } else {
+    asked.print(report, || {
         let heading = report.machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
         let notes: String = report.notes.iter().map(|note| wrap("", note)).collect();
-        let text = format!("{heading}{}\n{}{notes}", table.render(), wrap("", legend));
-        output::print(text.as_bytes())?;
-    }
+        format!("{heading}{}\n{}{notes}", table.render(), wrap("", legend))
+    })?;
     asked.page.write(page)
 }
 

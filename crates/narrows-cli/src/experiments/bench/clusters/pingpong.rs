@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::time::Time;
-use narrows_sim::trace::Trace;
 use serde::Serialize;
 
 use super::ends::{Ends, Packets, layout, line};
@@ -14,6 +13,7 @@ use super::page;
 use crate::base::failure::Failure;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table};
+use crate::base::usage::Monitor;
 use crate::experiments::bench::task::Asked;
 use crate::rig::cluster::{Broken, End, Layout, Line, Mechanism};
 use crate::rig::sim;
@@ -50,12 +50,12 @@ pub struct Row {
 /// The chip has no room for such packets, or they cannot be moved.
 pub fn row(
     chip: &Chip,
-    trace: Option<&Trace>,
+    monitor: Option<&Monitor>,
     ends: Ends,
     mechanism: Mechanism,
     (packet, count): (u32, u32),
 ) -> Result<Row, Failure> {
-    let (time, network) = trip((chip, trace), ends, mechanism, (packet, count), |_, _, _| {})?;
+    let (time, network) = trip((chip, monitor), ends, mechanism, (packet, count), |_, _, _| {})?;
     let [send, receive] = mechanism.instructions(chip, ends.cores[0]);
     Ok(Row {
         mechanism: mechanism.name(),
@@ -78,7 +78,7 @@ pub fn counts(packet: u32) -> BTreeSet<u32> {
 /// Sends packets there and then as many back. How long it takes, and the bytes on the network.
 /// `seen` is called behind each packet, at whoever receives it.
 fn trip(
-    (chip, trace): (&Chip, Option<&Trace>),
+    (chip, monitor): (&Chip, Option<&Monitor>),
     ends: Ends,
     mechanism: Mechanism,
     (packet, count): (u32, u32),
@@ -103,7 +103,7 @@ fn trip(
         packets.send(cpu, &mut out)?;
         out.settle()
     };
-    let network = ends.run(chip, trace, caller, callee)?;
+    let network = ends.run(chip, monitor, caller, callee)?;
     Ok((took.get(), network))
 }
 
@@ -137,7 +137,7 @@ pub(super) fn run(asked: &Asked<'_>, chip: &Chip, ends: Ends) -> Result<(), Fail
         .flat_map(|size| counts(*size).into_iter().map(|count| (*size, count)))
         .collect();
     let rows =
-        super::rows(asked, &trials, |one, trial| row(chip, asked.trace(), ends, one, trial))?;
+        super::rows(asked, &trials, |one, trial| row(chip, asked.monitor(), ends, one, trial))?;
     let mut report = Report::new("bench pingpong", sim::machine(chip), rows);
     report.notes = notes(&report.results);
     report.notes.extend(super::in_words(chip, ends));

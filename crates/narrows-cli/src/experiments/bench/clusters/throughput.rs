@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::time::Time;
-use narrows_sim::trace::Trace;
 use serde::Serialize;
 
 use super::ends::{Ends, Packets, layout, line};
@@ -14,6 +13,7 @@ use super::page;
 use crate::base::failure::Failure;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table};
+use crate::base::usage::Monitor;
 use crate::experiments::bench::task::Asked;
 use crate::rig::cluster::{Broken, End, Layout, Mechanism};
 use crate::rig::sim;
@@ -54,13 +54,13 @@ pub struct Row {
 /// The chip has no room for such packets, or they cannot be moved.
 pub fn row(
     chip: &Chip,
-    trace: Option<&Trace>,
+    monitor: Option<&Monitor>,
     ends: Ends,
     mechanism: Mechanism,
     packet: u32,
 ) -> Result<Row, Failure> {
     let count = TOTAL / packet;
-    let (time, network) = stream((chip, trace), ends, mechanism, (packet, count), |_, _, _| {})?;
+    let (time, network) = stream((chip, monitor), ends, mechanism, (packet, count), |_, _, _| {})?;
     let bytes = f64::from(packet * count);
     let [send, receive] = mechanism.instructions(chip, ends.cores[0]);
     Ok(Row {
@@ -97,7 +97,7 @@ pub fn limit(chip: &Chip, ends: Ends) -> Result<f64, Failure> {
 /// Sends packets from one CPU to the other. How long it takes, and the bytes on the network. `seen`
 /// is called behind each packet, at the receiver.
 fn stream(
-    (chip, trace): (&Chip, Option<&Trace>),
+    (chip, monitor): (&Chip, Option<&Monitor>),
     ends: Ends,
     mechanism: Mechanism,
     (packet, count): (u32, u32),
@@ -121,14 +121,14 @@ fn stream(
         ended.set(cpu.time());
         Ok(())
     };
-    let network = ends.run(chip, trace, send, receive)?;
+    let network = ends.run(chip, monitor, send, receive)?;
     Ok((ended.get().since(begun.get()), network))
 }
 
 /// Measures and prints.
 pub(super) fn run(asked: &Asked<'_>, chip: &Chip, ends: Ends) -> Result<(), Failure> {
     let sizes = super::asked_sizes(asked, TOTAL)?;
-    let rows = super::rows(asked, &sizes, |one, size| row(chip, asked.trace(), ends, one, size))?;
+    let rows = super::rows(asked, &sizes, |one, size| row(chip, asked.monitor(), ends, one, size))?;
     let mut report = Report::new("bench throughput", sim::machine(chip), rows);
     report.notes = notes(&report.results);
     report.notes.extend(super::in_words(chip, ends));

@@ -87,9 +87,8 @@ impl<'a> Tries<'a> {
         order.truncate(NEAR);
         let new: Vec<Pair> =
             order.iter().filter(|one| !self.whole.contains_key(*one)).copied().collect();
-        let made = threads::each(&new, |by| {
-            carry::fixed(self.on, self.traffic, None, *by, self.spans[1])
-        });
+        let made =
+            threads::each(&new, |by| carry::fixed(self.on, self.traffic, None, *by, self.spans[1]));
         for (by, carried) in new.iter().zip(made) {
             self.whole.insert(*by, carried?);
         }

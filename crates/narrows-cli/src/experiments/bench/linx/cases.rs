@@ -9,13 +9,14 @@ use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Pid, Settings, Simulation};
 use narrows_sim::time::Time;
-use narrows_sim::trace::{Signal, Trace};
+use narrows_sim::trace::Signal;
 
 use super::account::{Did, Done, Queues};
 use super::core::{Core, Letter, Setup};
 use super::placement::{self, APPLICATION};
 use super::processes::wake;
 use crate::base::failure::{Failure, Kind};
+use crate::base::usage::{self, Monitor};
 use crate::formats::linx::{Counter, DriverName};
 use crate::rig::linx::memory::{Map, NoRoom};
 use crate::rig::linx::side::Purpose;
@@ -56,8 +57,8 @@ pub(super) struct Run {
     pub instrumented: bool,
     /// What goes wrong on the chip, if anything is to.
     pub settings: Settings,
-    /// What it is traced to.
-    pub trace: Option<Trace>,
+    /// What looks at it.
+    pub monitor: Option<Monitor>,
 }
 
 /// A signal.
@@ -171,9 +172,6 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
     }
     let log = Log::default();
     let mut simulation = Simulation::new(&chip, run.settings);
-    if let Some(trace) = &run.trace {
-        simulation.trace(trace);
-    }
     let cores: Rc<[Rc<Core>]> = all.into();
     let ends: Rc<RefCell<Vec<Done>>> = Rc::default();
     for core in cores.iter() {
@@ -194,7 +192,8 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
     if run.instrumented {
         simulation.on_swap(|_| {});
     }
-    simulation.run().map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
+    let ended = usage::run(run.monitor.as_ref(), simulation);
+    ended.map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
     let signals = log.take();
     if signals.iter().any(|signal| signal.wrong || signal.received == Time::ZERO) {
         return Err(Failure::new(Kind::Internal, "a signal was lost or came with other bytes"));

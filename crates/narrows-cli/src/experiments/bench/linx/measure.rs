@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use narrows_sim::chip::Chip;
 use narrows_sim::engine::Settings;
 use narrows_sim::time::Time;
-use narrows_sim::trace::Trace;
 use serde::Serialize;
 
 use super::SHORTEST_FRAME;
@@ -16,6 +15,7 @@ use super::cases::{Measured, Sent, Traffic};
 use super::core::Setup;
 use crate::base::failure::Failure;
 use crate::base::statistics::{jitter, percentile};
+use crate::base::usage::Monitor;
 use crate::formats::linx::{Counter, DriverName, Stack};
 use crate::rig::linx::side::Purpose;
 
@@ -112,23 +112,23 @@ pub(crate) struct Results {
     hertz: f64,
 }
 
-/// Carries a trial out, and traces it to a file.
+/// Carries a trial out, which the monitor looks at if there is one.
 ///
 /// # Errors
 /// As [`cases::run`].
 pub(crate) fn carry_out(
     chip: &Chip,
     trial: &Trial,
-    trace: Option<&Trace>,
+    monitor: Option<&Monitor>,
 ) -> Result<Results, Failure> {
-    carry_out_under(chip, trial, Settings::default(), trace)
+    carry_out_under(chip, trial, Settings::default(), monitor)
 }
 
 fn carry_out_under(
     chip: &Chip,
     trial: &Trial,
     settings: Settings,
-    trace: Option<&Trace>,
+    monitor: Option<&Monitor>,
 ) -> Result<Results, Failure> {
     let traffic = match trial.case {
         Case::Burst => Traffic::Burst {
@@ -154,7 +154,7 @@ fn carry_out_under(
         flows: trial.case.flows(chip.cores.len()),
         instrumented: true,
         settings,
-        trace: trace.cloned(),
+        monitor: monitor.cloned(),
     };
     let hertz = chip.cores.first().map_or(1.0, |core| core.clock.0 as f64);
     Ok(Results { measured: cases::run(chip, &run)?, hertz })

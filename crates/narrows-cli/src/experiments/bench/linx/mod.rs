@@ -20,7 +20,6 @@ pub(crate) use measure::{Case, Row, Single, Trial, carry_out};
 mod measure;
 
 use crate::base::failure::{Failure, Kind};
-use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, wrap};
@@ -75,8 +74,10 @@ pub(super) fn run(asked: &Asked<'_>, name: &str, case: Case, args: &Linx) -> Res
     let mut rows = Vec::new();
     for (done, trial) in trials.iter().enumerate() {
         progress.reach(done as u64);
-        progress.say(&format!("{} {}", trial.stack.name(), trial.driver.name()));
-        rows.extend(carry_out(chip, trial, asked.global.chips.as_ref())?.rows(trial));
+        let of = format!("{} {}", trial.stack.name(), trial.driver.name());
+        progress.say(&of);
+        asked.global.monitor.of(of);
+        rows.extend(carry_out(chip, trial, asked.monitor())?.rows(trial));
     }
     drop(progress);
     print(asked, name, case, &rows, out)
@@ -121,12 +122,11 @@ fn print(
             (format!("Cycles of the time-stamp counter, {nanos:.3} ns each"), round_trips(rows))
         }
     };
-    if asked.global.json {
-        Report::new(&format!("bench {name}"), machine.clone(), rows.to_vec()).print()?;
-    } else {
+    let report = Report::new(&format!("bench {name}"), machine.clone(), rows.to_vec());
+    asked.print(&report, || {
         let heading = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
-        output::print((heading + &text(rows, &clock) + &round_trips).as_bytes())?;
-    }
+        heading + &text(rows, &clock) + &round_trips
+    })?;
     asked.page.write(|| page::page(name, case, &machine, rows, &clock))
 }
 

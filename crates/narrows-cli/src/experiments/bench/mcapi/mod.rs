@@ -10,7 +10,6 @@ use crate::rig::service::mcapi::{Batch, LONGEST, TOTAL, Traffic};
 use crate::base::failure::Failure;
 use crate::base::options::Global;
 use crate::base::report::{BenchRow, Bound};
-use crate::base::usage::ChipRow;
 use crate::experiments::bench::flags::Common;
 use crate::experiments::bench::task::{Asked, Needs, Section, Task, begin, iterations};
 use crate::rig::limit::{Kind, LAP};
@@ -116,14 +115,14 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     let Asked { global, args, chip, .. } = asked;
     let rounds = usize::from(crate::experiments::bench::task::rounds(args, ROUNDS));
     let plans = Plans::new(chip.is_none());
-    let (Plans { calls, source }, used) = match chip {
+    let Plans { calls, source } = match chip {
         Some(chip) => plans.simulate(global, chip, rounds)?,
-        None => (plans.measure(global, args, rounds)?, Vec::new()),
+        None => plans.measure(global, args, rounds)?,
     };
     let rows = |plans: &[Plan]| plans.iter().filter_map(Plan::row).collect();
     let (calls, source) = (rows(&calls), rows(&source));
     let heading = "Round trips".into();
-    let calls = Section { heading, rows: calls, chip: used, ..Section::default() };
+    let calls = Section { heading, rows: calls, ..Section::default() };
     Ok(vec![calls.judged(), section(source, chip.is_some())])
 }
 
@@ -172,12 +171,7 @@ impl Plans {
     }
 
     /// Measures them on a chip, which has no limits to measure.
-    fn simulate(
-        mut self,
-        global: &Global,
-        chip: &Chip,
-        rounds: usize,
-    ) -> Result<(Plans, Vec<ChipRow>), Failure> {
+    fn simulate(mut self, global: &Global, chip: &Chip, rounds: usize) -> Result<Plans, Failure> {
         let Plans { calls, source } = &mut self;
         let of = |sleeps: bool, plans: [&[Plan]; 2]| -> Vec<Batch> {
             let plans = plans.into_iter().flatten().filter(|plan| plan.sleeps() == sleeps);
@@ -192,8 +186,7 @@ impl Plans {
         };
         let looking = simulated::Session { look: LOOKING, batches: of(false, [calls, source]) };
         let asleep = simulated::Session { look: ASLEEP, batches: of(true, [calls, source]) };
-        let (times, usage) = simulated::measure(global, chip, &[looking, asleep])?;
-        let mut times = times.into_iter();
+        let mut times = simulated::measure(global, chip, &[looking, asleep])?.into_iter();
         for sleeps in [false, true] {
             for round in 0..=rounds {
                 let all = calls.iter_mut().chain(source.iter_mut());
@@ -205,7 +198,7 @@ impl Plans {
                 }
             }
         }
-        Ok((self, vec![ChipRow::new("all rows", chip, &usage)]))
+        Ok(self)
     }
 }
 
@@ -272,5 +265,5 @@ fn section(rows: Vec<BenchRow>, simulated: bool) -> Section {
         printed::LIMIT,
     );
     let heading = "Ping-pong of S3: 16 KiB in packets".into();
-    Section { heading, rows, reading, notes: vec![note], chip: Vec::new() }
+    Section { heading, rows, reading, notes: vec![note] }
 }

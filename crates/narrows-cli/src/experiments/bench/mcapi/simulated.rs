@@ -5,6 +5,7 @@
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
+use crate::base::usage;
 use crate::experiments::mcapi::STACK;
 use crate::rig::limit::Laps;
 use crate::rig::mcapi::calls::{Calls, Outcome, Refused};
@@ -15,7 +16,7 @@ use crate::rig::service::mcapi::{Batch, LONGEST};
 use crate::rig::sim;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
-use narrows_sim::engine::{Settings, Simulation, Usage};
+use narrows_sim::engine::{Settings, Simulation};
 use std::cell::RefCell;
 
 /// The number of the node that measures.
@@ -41,14 +42,11 @@ pub(super) fn measure(
     global: &Global,
     chip: &Chip,
     sessions: &[Session],
-) -> Result<(Vec<f64>, Usage), Failure> {
+) -> Result<Vec<f64>, Failure> {
     let cores = sim::cores(global, chip)?;
     let chip = home::linked(chip).ok_or_else(|| defect("links of MCAPI have no layout"))?;
     let (called, answered) = (RefCell::new(None), RefCell::new(None));
     let mut simulation = Simulation::new(&chip, Settings::default());
-    if let Some(trace) = &global.chips {
-        simulation.trace(trace);
-    }
     simulation.foreign(cores.caller, "caller", PRIORITY, STACK, |cpu| {
         let done = home::within(&cpu, false, || call(&cpu, sessions));
         called.replace(Some(done));
@@ -57,17 +55,16 @@ pub(super) fn measure(
         let done = home::within(&cpu, false, || answer(sessions));
         answered.replace(Some(done));
     });
-    let ran = simulation.run();
+    let ran = usage::run(Some(&global.monitor), simulation);
     home::forget();
     let refused = |refused: Refused| Failure::new(Kind::Internal, refused.to_string());
     if let Some(Err(why)) = answered.take() {
         return Err(refused(why));
     }
-    let outcome = ran.map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
+    ran.map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
     let times = called.take().ok_or_else(|| defect("the simulation ended before its caller"))?;
     let times = times.map_err(refused)?;
-    let times = times.into_iter().collect::<Option<_>>().ok_or_else(corrupted)?;
-    Ok((times, outcome.usage()))
+    times.into_iter().collect::<Option<_>>().ok_or_else(corrupted)
 }
 
 fn call(cpu: &Cpu, sessions: &[Session]) -> Outcome<Times> {

@@ -12,6 +12,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::machine::Root;
 use crate::base::options::Global;
 use crate::base::progress::Progress;
+use crate::base::usage;
 use crate::experiments::bench::traffic::{Counts, Footprint, STARTER, Trouble, chips};
 use crate::rig::sim;
 
@@ -41,9 +42,6 @@ pub fn run(
             .map(|here| [here, Footprint::default()])
     };
     let mut simulation = Simulation::new(chip, Settings::default());
-    if let Some(trace) = &global.chips {
-        simulation.trace(trace);
-    }
     simulation.process(cores.caller, STARTER, PRIORITY, |cpu| {
         *ended[0].borrow_mut() = chips::linked(&cpu, STARTER, PARTNER, false).and_then(|linked| {
             let (mut node, link) = linked;
@@ -73,7 +71,7 @@ pub fn run(
             }
         });
     });
-    let outcome = simulation.run();
+    let outcome = usage::run(Some(&global.monitor), simulation);
     let [here, there] = ended.map(RefCell::into_inner);
     here?;
     there?;

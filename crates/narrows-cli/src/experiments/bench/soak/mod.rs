@@ -152,7 +152,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &flags::Soak) -> Result<(), Failure> 
     let samples = &taken.samples;
     let checks = checks(samples, chip.as_ref(), args.churn.is_some());
     let machine = asked.machine();
-    text::print(&machine, global, &strategy.to_string(), &taken, &checks, &counts)?;
+    text::print(&machine, asked, &strategy.to_string(), &taken, &checks, &counts)?;
     asked.page.write(|| page::page(&machine, &strategy.to_string(), &taken, &checks))?;
     ended?;
     let broken = taken.churn.iter().flat_map(|churn| &churn.broken);

@@ -5,10 +5,9 @@ use super::verdict::{self, Check};
 use super::{Row, Taken};
 use crate::base::failure::Failure;
 use crate::base::machine::Machine;
-use crate::base::options::Global;
-use crate::base::output;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, number, wrap};
+use crate::experiments::bench::task::Asked;
 use crate::experiments::bench::traffic::{Count, Counts};
 
 /// Prints what a soak came to.
@@ -17,7 +16,7 @@ use crate::experiments::bench::traffic::{Count, Counts};
 /// Standard output refuses it.
 pub(super) fn print(
     machine: &Machine,
-    global: &Global,
+    asked: &Asked<'_>,
     strategy: &str,
     taken: &Taken,
     checks: &[Check],
@@ -44,20 +43,18 @@ pub(super) fn print(
         ));
     }
     notes.extend(taken.churn.as_ref().map(|churn| churn.sentence()));
-    if global.json {
-        let rows = checks.iter().cloned().map(Row::Check);
-        let rows = rows.chain(samples.iter().copied().map(Row::Sample));
-        let rows = rows.chain(taken.churn.clone().map(Row::Churn)).collect();
-        let mut report = Report::new("bench soak", machine.clone(), rows);
-        report.notes = notes;
-        return report.print();
-    }
-    let mut text = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
-    text.extend(notes.iter().map(|note| wrap("", note)));
-    if !checks.is_empty() {
-        text += &format!("\n{}", checks_table(checks));
-    }
-    output::print((text + "\n" + &samples_table(samples, machine.r#virtual)).as_bytes())
+    let rows = checks.iter().cloned().map(Row::Check);
+    let rows = rows.chain(samples.iter().copied().map(Row::Sample));
+    let rows = rows.chain(taken.churn.clone().map(Row::Churn)).collect();
+    let report = Report { notes, ..Report::new("bench soak", machine.clone(), rows) };
+    asked.print(&report, || {
+        let mut text = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
+        text.extend(report.notes.iter().map(|note| wrap("", note)));
+        if !checks.is_empty() {
+            text += &format!("\n{}", checks_table(checks));
+        }
+        text + "\n" + &samples_table(samples, machine.r#virtual)
+    })
 }
 
 fn checks_table(checks: &[Check]) -> String {

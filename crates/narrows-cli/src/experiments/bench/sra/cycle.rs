@@ -7,9 +7,9 @@ use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::rtos::Os;
 use narrows_sim::time::Time;
-use narrows_sim::trace::Trace;
 
 use crate::base::failure::{Failure, Kind};
+use crate::base::usage::{self, Monitor};
 use crate::rig::ipc::{Service, Task, connect, services};
 
 /// Cycles before the one that is measured.
@@ -27,8 +27,8 @@ pub struct Asked<'a> {
     pub bytes: usize,
     /// Transfers from task to task; none on one processor.
     pub hops: usize,
-    /// Where its simulations are traced to.
-    pub trace: Option<&'a Trace>,
+    /// What looks at its simulations.
+    pub monitor: Option<&'a Monitor>,
 }
 
 /// The task that asks.
@@ -170,13 +170,10 @@ fn run(
     last: impl Fn(&Service, &Os),
 ) -> Result<Vec<u64>, Failure> {
     let internal = |text: String| Failure::new(Kind::Internal, text);
-    let Asked { mode, bytes, trace, .. } = asked;
+    let Asked { mode, bytes, monitor, .. } = asked;
     let services = services(chip, &net, bytes);
     let services = services.ok_or_else(|| internal("messages do not fit into memory".into()))?;
     let mut simulation = Simulation::new(chip, Settings::default());
-    if let Some(trace) = trace {
-        simulation.trace(trace);
-    }
     connect(&mut simulation, chip, mode, &services, &net)
         .ok_or_else(|| internal("the ports are not as they have to be".into()))?;
     let core = usize::from(to.core);
@@ -191,6 +188,6 @@ fn run(
     });
     one.has(FIRST.number, a);
     other.has(to.number, b);
-    simulation.run().map_err(|stuck| internal(stuck.to_string()))?;
+    usage::run(monitor, simulation).map_err(|stuck| internal(stuck.to_string()))?;
     Ok(services.iter().map(|service| service.passed()).collect())
 }

@@ -9,7 +9,6 @@ mod table;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::HOST;
-use crate::base::output;
 use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
@@ -162,7 +161,9 @@ pub(super) fn run(bench: &Bench<'_>, args: &Sra) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (done, (mode, bytes)) in (0..).zip(trials) {
         progress.reach(done);
-        rows.push(row(&chip, Asked { mode, bytes, hops: args.hops, trace: bench.trace() })?);
+        bench.global.monitor.of(mode.name());
+        let monitor = bench.monitor();
+        rows.push(row(&chip, Asked { mode, bytes, hops: args.hops, monitor })?);
     }
     drop(progress);
     let mut report = Report::new("bench sra", sim::machine(&chip), rows);
@@ -174,11 +175,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Sra) -> Result<(), Failure> {
         let first = &chip.cores[0].name;
         report.notes.push(format!("by the file's routes {first} sends over {}", way.join(", ")));
     }
-    if bench.global.json {
-        report.print()?;
-    } else {
-        output::print(text(&report).as_bytes())?;
-    }
+    bench.print(&report, || text(&report))?;
     bench.page.write(|| page(&report))
 }
 

@@ -8,7 +8,7 @@ fn board(name: &str) -> Chip {
 }
 
 fn measured(chip: &Chip, mode: DmaMode, bytes: usize, hops: usize) -> Row {
-    row(chip, Asked { mode, bytes, hops, trace: None }).unwrap()
+    row(chip, Asked { mode, bytes, hops, monitor: None }).unwrap()
 }
 
 use DmaMode::{Burst, Frame, ReadWrite};
@@ -69,7 +69,7 @@ fn a_route_of_the_file_is_taken_and_the_core_between_passes_its_messages_on() {
     let plain = board("quatro67");
     let mut chip = plain.clone();
     chip.ports.routes.push(Route { at: 0, to: vec![2], over: vec![1] });
-    let asked = |hops| Asked { mode: Burst, bytes: 1024, hops, trace: None };
+    let asked = |hops| Asked { mode: Burst, bytes: 1024, hops, monitor: None };
     assert_eq!(cycle::way(&chip, 2).map(|(_, last)| last), Some(2));
     assert!(cycle::way(&chip, 3).is_none(), "no route is so long");
     // The answers go straight back, as no route says otherwise.

@@ -7,7 +7,6 @@ use std::time::Duration;
 use narrows_sim::chip::Chip;
 use narrows_sim::engine::{Death, Faults, Settings, Simulation};
 use narrows_sim::time::Time;
-use narrows_sim::trace::Trace;
 
 use super::cause::{Telling, ms};
 use super::interrupted;
@@ -19,6 +18,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::options::Cores;
 use crate::base::progress::Progress;
 use crate::base::signals::catch_signals;
+use crate::base::usage::{self, Monitor};
 use crate::experiments::bench::task::Asked;
 use crate::experiments::bench::traffic::{Counts, Profile, STARTER, Trouble, chips};
 use crate::rig::sim;
@@ -48,6 +48,7 @@ pub fn run(
     let stopped = catch_signals()?;
     let progress = Progress::new(u64::from(rounds), global.json);
     let mut ended = Ok(());
+    global.monitor.of("all kills");
     for number in 0..u64::from(rounds) {
         if stopped.load(Ordering::Relaxed) {
             ended = Err(interrupted());
@@ -55,11 +56,11 @@ pub fn run(
         }
         let life = plan.life(number)?;
         progress.say(&format!("{} kills, {} broken promises", number, storm.broken()));
-        storm.add(number, &life, round((chip, asked.trace()), cores, &life)?);
+        storm.add(number, &life, round((chip, asked.monitor()), cores, &life)?);
         progress.reach(number + 1);
     }
     drop(progress);
-    storm.print(global)?;
+    storm.print(asked)?;
     asked.page.write(|| page::page(storm))?;
     ended?;
     storm.verdict()
@@ -67,7 +68,7 @@ pub fn run(
 
 /// Runs a life.
 fn round(
-    (chip, trace): (&Chip, Option<&Trace>),
+    (chip, monitor): (&Chip, Option<&Monitor>),
     cores: Cores,
     life: &Life,
 ) -> Result<Outcome, Failure> {
@@ -84,9 +85,6 @@ fn round(
     let fail = |failure| drop(said.replace(Err(failure)));
     let mut simulation =
         Simulation::new(chip, Settings { seed: life.seed, faults, ..Settings::default() });
-    if let Some(trace) = trace {
-        simulation.trace(trace);
-    }
     simulation.process(cores.caller, STARTER, PRIORITY, |cpu| {
         let (mut node, link) = match chips::linked(&cpu, STARTER, VICTIM, !life.victim_hunts) {
             Ok(linked) => linked,
@@ -107,7 +105,8 @@ fn round(
             outcome.borrow_mut().broken.push(format!("the victim: {sentence}"));
         }
     });
-    let ended = simulation.run().map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
+    let ended = usage::run(monitor, simulation)
+        .map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
     said.into_inner()?;
     let mut outcome = outcome.into_inner();
     match (ended.died, told.get()) {

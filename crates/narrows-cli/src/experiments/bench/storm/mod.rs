@@ -198,7 +198,7 @@ pub(super) fn run(asked: &Asked<'_>, flags: &flags::Storm) -> Result<(), Failure
     storm.left.extend(made.close().err().map(|error| format!("the directory stays: {error}")));
     storm.left.extend(before.left(nowhere, std::thread::yield_now).map(left));
     storm.left.extend(directory.exists().then(|| format!("{} is left", directory.display())));
-    storm.print(global)?;
+    storm.print(asked)?;
     asked.page.write(|| page::page(&storm))?;
     ended?;
     churned?;

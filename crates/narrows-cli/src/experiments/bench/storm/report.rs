@@ -9,11 +9,10 @@ use super::round::Outcome;
 use super::stop::Stop;
 use crate::base::failure::{Failure, Kind as Failed};
 use crate::base::machine::Machine;
-use crate::base::options::Global;
-use crate::base::output;
 use crate::base::report::Report;
 use crate::base::statistics::Summary;
 use crate::base::table::{Align, Table, number, wrap};
+use crate::experiments::bench::task::Asked;
 use crate::experiments::bench::traffic::churn::Churn;
 
 /// Private memory that the survivor may have more of at the end than after a quarter of the
@@ -218,16 +217,13 @@ impl Storm {
     ///
     /// # Errors
     /// Standard output refuses it.
-    pub fn print(&self, global: &Global) -> Result<(), Failure> {
-        if !global.json {
-            return output::print(self.text().as_bytes());
-        }
+    pub fn print(&self, asked: &Asked<'_>) -> Result<(), Failure> {
         let kills = self.kills().into_iter().map(Row::Kills);
         let stops = self.stops.iter().cloned().map(Row::Stop);
         let rows = kills.chain(stops).chain(self.churn.clone().map(Row::Churn)).collect();
         let mut report = Report::new("bench storm", self.machine.clone(), rows);
         report.notes = self.notes();
-        report.print()
+        asked.print(&report, || self.text())
     }
 
     fn text(&self) -> String {

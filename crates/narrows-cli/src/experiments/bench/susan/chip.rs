@@ -8,11 +8,11 @@ use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::Time;
-use narrows_sim::trace::Trace;
 
 use super::job::Job;
 use super::plan::{Member, Plan};
 use crate::base::failure::{Failure, Kind};
+use crate::base::usage::{self, Monitor};
 use crate::formats::picture::Picture;
 use crate::rig::cluster::{Broken, End, Line, Mechanism};
 use crate::rig::susan::Work;
@@ -34,7 +34,7 @@ pub struct Ran {
 /// # Errors
 /// As [`Plan::new`]; or a block signals, or nothing can go on.
 pub fn run(
-    (chip, trace): (&Chip, Option<&Trace>),
+    (chip, monitor): (&Chip, Option<&Monitor>),
     mechanism: Mechanism,
     job: &Job,
     (cpus, computes): (usize, bool),
@@ -45,9 +45,6 @@ pub fn run(
     };
     let outcome = Outcome::default();
     let mut simulation = Simulation::new(chip, Settings::default());
-    if let Some(trace) = trace {
-        simulation.trace(trace);
-    }
     for (number, member) in plan.members.iter().enumerate() {
         let memory = shared(member);
         let (plan, outcome) = (&plan, &outcome);
@@ -62,7 +59,7 @@ pub fn run(
             }
         });
     }
-    let over = simulation.run();
+    let over = usage::run(monitor, simulation);
     let cannot = |why: &str| Failure::new(Kind::Workload, format!("{}: {why}", chip.name));
     match (outcome.broken.get(), over, outcome.ran.into_inner()) {
         (Some(Broken::Signalled(fault)), ..) => Err(cannot(&format!("a block signals: {fault}"))),

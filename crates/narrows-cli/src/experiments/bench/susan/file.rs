@@ -100,7 +100,11 @@ pub fn run(global: &Global, args: &Run, file: File) -> Result<(), Failure> {
     }
     let common = Common { place: args.place.clone(), ..Common::default() };
     let page = PageOut::new(&args.page)?;
-    super::measure(&Asked { global, args: &common, chip: None, page }, &susan, "run")
+    super::measure(
+        &Asked { global, args: &common, chip: None, page, details: false },
+        &susan,
+        "run",
+    )
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ mod job;
 mod plan;
 
 use narrows_sim::chip::Chip;
-use narrows_sim::trace::Trace;
 use serde::Serialize;
 
 use crate::base::failure::{Failure, Kind};
@@ -17,7 +16,8 @@ use crate::base::machine::{Machine, Root};
 use crate::base::output;
 use crate::base::page::Page;
 use crate::base::report::Report;
-use crate::base::table::{Align, Table, wrap};
+use crate::base::table::{Align, Table, counted, wrap};
+use crate::base::usage::Monitor;
 use crate::experiments::bench::clusters;
 use crate::experiments::bench::task::Asked;
 use crate::formats::picture::{self, Picture};
@@ -54,14 +54,14 @@ pub struct Row {
 /// # Errors
 /// The chip has no clusters, not so many CPUs or no room, or rows cannot be moved.
 fn row(
-    (chip, trace): (&Chip, Option<&Trace>),
+    (chip, monitor): (&Chip, Option<&Monitor>),
     mechanism: Mechanism,
     job: &Job,
     cpus: u16,
 ) -> Result<(Row, Vec<Picture>), Failure> {
     let count = usize::from(cpus);
-    let alone = chip::run((chip, trace), mechanism, job, (count, false))?;
-    let whole = chip::run((chip, trace), mechanism, job, (count, true))?;
+    let alone = chip::run((chip, monitor), mechanism, job, (count, false))?;
+    let whole = chip::run((chip, monitor), mechanism, job, (count, true))?;
     // All cores of a cluster's software are alike in what is shipped; times are in the first's.
     let clock = chip.cores.first().map(|core| core.clock);
     let cycles = |time| clock.map(|clock| clock.count(time));
@@ -172,11 +172,7 @@ fn measure(asked: &Asked<'_>, args: &Susan, command: &str) -> Result<(), Failure
     }
     let mut report = Report::new(command, machine, results.rows);
     report.notes = notes;
-    if global.json {
-        report.print()?;
-    } else {
-        output::print(text(&job, &report).as_bytes())?;
-    }
+    asked.print(&report, || text(&job, &report))?;
     asked.page.write(|| Page::of(&report))
 }
 
@@ -198,9 +194,11 @@ fn on_chip(asked: &Asked<'_>, args: &Susan, job: &Job, chip: &Chip) -> Result<Re
         return Err(Failure::new(Kind::Usage, text));
     }
     let mut results = Results::new();
-    for (row, planes) in
-        clusters::rows(asked, &counts, |one, cpus| row((chip, asked.trace()), one, job, cpus))?
-    {
+    for (row, planes) in clusters::rows(asked, &counts, |one, cpus| {
+        let of = counted(cpus.into(), "CPU", "CPUs");
+        asked.global.monitor.of(format!("{}, {of}", one.name()));
+        row((chip, asked.monitor()), one, job, cpus)
+    })? {
         results.add(row, planes)?;
     }
     Ok(results)

@@ -41,7 +41,7 @@ pub fn chip() -> Result<Chip, Failure> {
 }
 
 fn measured(chip: &Chip, mode: DmaMode, bytes: usize) -> Result<Row, Failure> {
-    row(chip, Asked { mode, bytes, hops: 1, trace: None })
+    row(chip, Asked { mode, bytes, hops: 1, monitor: None })
 }
 
 fn missing(what: &str) -> Failure {

@@ -43,7 +43,7 @@ pub(super) fn long(chip: &Chip) -> Result<Found, Failure> {
 /// For how long one message holds its sender, and how long a receive takes whose message is there.
 pub(super) fn occupancy(chip: &Chip) -> Result<Found, Failure> {
     let mut found = Found::new();
-    let one = calls(chip, Asked { mode: DmaMode::Burst, bytes: SHORT, hops: 0, trace: None })?;
+    let one = calls(chip, Asked { mode: DmaMode::Burst, bytes: SHORT, hops: 0, monitor: None })?;
     found.insert("send.one".into(), one.sender.micros());
     found.insert("receive.one".into(), one.receiver.micros());
     for (key, mode, bytes) in [
@@ -53,7 +53,7 @@ pub(super) fn occupancy(chip: &Chip) -> Result<Found, Failure> {
         ("long_burst", DmaMode::Burst, LONG),
         ("long_rw", DmaMode::ReadWrite, LONG),
     ] {
-        let asked = Asked { mode, bytes, hops: 1, trace: None };
+        let asked = Asked { mode, bytes, hops: 1, monitor: None };
         found.insert(format!("send.{key}"), held(chip, asked)?.sender.micros());
         found.insert(format!("receive.{key}"), calls(chip, asked)?.receiver.micros());
     }

@@ -17,7 +17,6 @@ use super::table::{self, Line};
 use crate::base::failure::{Failure, Kind};
 use crate::base::input;
 use crate::base::machine::Machine;
-use crate::base::output;
 use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
@@ -216,11 +215,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Sra) -> Result<(), Failure> {
     let carrier = bench.global.carrier.map(|carrier| carrier.name().to_owned());
     let machine = Machine { carrier, ..bench.machine() };
     let report = Report::new("bench sra", machine, rows.collect());
-    if bench.global.json {
-        report.print()?;
-    } else {
-        output::print(self::text(&report).as_bytes())?;
-    }
+    bench.print(&report, || self::text(&report))?;
     bench.page.write(|| page(&report))
 }
 

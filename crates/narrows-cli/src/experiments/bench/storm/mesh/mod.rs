@@ -19,8 +19,6 @@ use super::page;
 use super::plan::{PLACEMENTS, Plan};
 use super::{interrupted, left};
 use crate::base::failure::{Failure, Kind};
-use crate::base::options::Global;
-use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::signals::catch_signals;
@@ -123,7 +121,7 @@ pub fn run(asked: &Asked<'_>, members: u16, seed: u64) -> Result<(), Failure> {
     let whole = ended.is_ok() || stopped.load(Ordering::Relaxed);
     let mut mesh = scene.close(whole)?;
     mesh.broken.extend(before.left(nowhere, std::thread::yield_now).map(left));
-    print(asked, global, &mesh, seed)?;
+    print(asked, &mesh, seed)?;
     ended?;
     let count = mesh.broken.len();
     let sentence =
@@ -352,13 +350,14 @@ impl Scene {
     }
 }
 
-fn print(asked: &Asked<'_>, global: &Global, mesh: &Mesh, seed: u64) -> Result<(), Failure> {
+fn print(asked: &Asked<'_>, mesh: &Mesh, seed: u64) -> Result<(), Failure> {
     let mut report = Report::new("bench storm", asked.machine(), vec![mesh.clone()]);
     report.notes = mesh.broken.clone();
-    if global.json {
-        report.print()?;
-        return asked.page.write(|| page::of_mesh(&report, mesh));
-    }
+    asked.print(&report, || text(mesh, seed))?;
+    asked.page.write(|| page::of_mesh(&report, mesh))
+}
+
+fn text(mesh: &Mesh, seed: u64) -> String {
     let Mesh { members, kills, links, told_ms, tally, broken, .. } = mesh;
     let mut text = wrap(
         "",
@@ -391,6 +390,5 @@ fn print(asked: &Asked<'_>, global: &Global, mesh: &Mesh, seed: u64) -> Result<(
     for what in broken.iter().take(SHOWN) {
         text += &wrap("- ", what);
     }
-    output::print(text.as_bytes())?;
-    asked.page.write(|| page::of_mesh(&report, mesh))
+    text
 }

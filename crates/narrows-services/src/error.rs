@@ -1,0 +1,160 @@
+//! Why a service cannot be used or offered.
+
+use std::error;
+use std::fmt;
+
+use narrows::endpoint::{CallError, Failure, FlowError, LinkError, ServeError};
+use narrows_host::OpenError;
+use narrows_host::service::OfferError;
+
+use crate::join::Refusal;
+
+/// Why a service cannot be used or offered; each is a sentence that says what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The node did not open.
+    Open(OpenError),
+    /// No service can have this name.
+    Name(String),
+    /// Nobody offered the service in time.
+    NotFound(String),
+    /// The service has other types than this program: the service, its node, what it has, and what
+    /// this program has.
+    Types {
+        /// The service.
+        service: String,
+        /// The node that offers it.
+        node: String,
+        /// What that node takes and gives.
+        there: String,
+        /// What this program gives and takes.
+        here: String,
+    },
+    /// This node offers the service already.
+    Offered(String),
+    /// The service cannot be offered.
+    Offer(OfferError),
+    /// The node is used by a function that it is serving.
+    Busy,
+    /// There is no link with the node of a service.
+    Link(String, LinkError),
+    /// The node of a service opens no flow.
+    Flow(String, FlowError),
+    /// A call gave no response. After [`CallError::Gone`] the next call looks for the service
+    /// again.
+    Call(String, CallError),
+    /// A response came that is no value of the type that it should be.
+    Length(String),
+    /// The node does not serve.
+    Serve(ServeError),
+    /// The node has no port left.
+    Ports,
+    /// A topic cannot have so many slots, or keep so much of them.
+    Slots(String, u32),
+    /// A value is larger than the topic's slots, or they are larger than memory can be.
+    Size(String),
+    /// Memory of a topic cannot be made or mapped: what the system says.
+    Memory(String, String),
+    /// There is no slot to publish in: a subscriber that is to miss nothing takes nothing, or
+    /// messages are held.
+    Full(String),
+    /// A publisher does not let this subscriber in.
+    Refused(String, Refusal),
+    /// The publisher has gone.
+    Gone(String),
+    /// Nothing was published in time.
+    Nothing(String),
+    /// As many messages are held as may be.
+    Holds(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Open(error) => error.fmt(f),
+            Error::Name(name) => write!(
+                f,
+                "'{name}' is no name of a service: it has 1 to 22 letters, digits, '.', '_' or \
+                 '-', and starts with no dot"
+            ),
+            Error::NotFound(service) => write!(
+                f,
+                "nobody offers {service}: start the program that does, with the same NARROWS_DIR \
+                 and domain, or wait longer"
+            ),
+            Error::Types { service, node, there, here } => write!(
+                f,
+                "{service} of {node} has other types: it is {there}, and this program has {here}: \
+                 build both with the same types"
+            ),
+            Error::Offered(service) => write!(
+                f,
+                "this node offers {service} already: give the function another name, or withdraw \
+                 the first"
+            ),
+            Error::Offer(error) => error.fmt(f),
+            Error::Busy => f.write_str(
+                "this node is serving a function, and that function uses the node: have it use \
+                 another node, or call when it has returned",
+            ),
+            Error::Link(service, error) => write!(f, "no link with who offers {service}: {error}"),
+            Error::Flow(service, error) => write!(f, "{service} cannot be called: {error}"),
+            Error::Call(service, CallError::Failed(Failure::Refused)) => {
+                write!(f, "{service} refused the request")
+            }
+            Error::Call(service, error) => write!(f, "a call of {service}: {error}"),
+            Error::Length(service) => write!(
+                f,
+                "{service} gave a response of another length than its type has: it is not what it \
+                 says"
+            ),
+            Error::Serve(error) => error.fmt(f),
+            Error::Ports => {
+                f.write_str("the node has no port left: drop a publisher or subscriber")
+            }
+            Error::Slots(topic, slots) => write!(
+                f,
+                "{topic} cannot have {slots} slots: it has 1 to 65536, and one more than it keeps \
+                 as history"
+            ),
+            Error::Size(topic) => write!(
+                f,
+                "a message of {topic} is larger than its slots, or they would take more than 1 \
+                 GiB: see Topic::longest and Topic::slots"
+            ),
+            Error::Memory(topic, error) => write!(
+                f,
+                "memory of {topic} cannot be made or mapped: {error}: both programs have to be of \
+                 one user, and see one /proc"
+            ),
+            Error::Full(topic) => write!(
+                f,
+                "no slot of {topic} is free: a subscriber that is to miss nothing takes nothing, \
+                 or messages are held; wait longer, or open the topic with more slots"
+            ),
+            Error::Refused(topic, why) => write!(
+                f,
+                "the publisher of {topic} does not let this subscriber in: {}",
+                match why {
+                    Refusal::Types => "its types are others",
+                    Refusal::Full => "there are as many as may be (Topic::subscribers)",
+                    Refusal::Terms =>
+                        "it has too few slots for so deep a queue and so many holds (Topic::slots)",
+                    Refusal::Memory => "one of them cannot read the other's memory",
+                }
+            ),
+            Error::Gone(topic) => {
+                write!(f, "the publisher of {topic} has gone: receive waits for the next")
+            }
+            Error::Nothing(topic) => write!(f, "nothing was published of {topic} in time"),
+            Error::Holds(topic) => write!(
+                f,
+                "as many messages of {topic} are held as may be: drop one, or subscribe with more \
+                 holds"
+            ),
+        }
+    }
+}
+
+impl error::Error for Error {}

@@ -1,0 +1,91 @@
+//! Services: functions that other programs of this machine find by name and call with values of
+//! Rust types, which travel as they lie in memory.
+//!
+//! ```
+//! use narrows_services::Node;
+//! # use narrows_host::Options;
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path().to_owned();
+//! # let open = move |name: &str| Node::with(Options::new(name).directory(&path));
+//!
+//! std::thread::spawn({
+//! #   let open = open.clone();
+//!     move || {
+//!         let dsp = open("dsp")?;
+//!         dsp.serve::<u32, u64>("square", |number| u64::from(*number).pow(2))?;
+//!         dsp.run(None)
+//!     }
+//! });
+//!
+//! let gpp = open("gpp")?;
+//! let square = gpp.client::<u32, u64>("square")?;
+//! assert_eq!(square.call(&12)?, 144);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A topic is for many: its publisher writes each message once, and lends it to all subscribers.
+//!
+//! ```
+//! use narrows_services::Node;
+//! # use narrows_host::Options;
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path().to_owned();
+//! # let open = move |name: &str| Node::with(Options::new(name).directory(&path));
+//!
+//! let camera = open("camera")?;
+//! let frames = camera.topic("frames").longest(640 * 480).publisher::<[u8]>()?;
+//!
+//! let viewer = std::thread::spawn(move || {
+//!     let node = open("viewer")?;
+//!     let frames = node.subscriber::<[u8]>("frames")?;
+//!     frames.receive(None)?.read()
+//! });
+//!
+//! while frames.subscribers()? == 0 {
+//!     frames.attend()?;
+//! }
+//! let mut frame = frames.loan(640 * 480)?;
+//! frame.fill(128);
+//! frame.send()?;
+//! assert_eq!(viewer.join().unwrap()?, vec![128; 640 * 480]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What holds, and which of the tests shows it:
+//!
+//! - Types that differ are refused by name before anything is read, by the client, and by a server
+//!   whose client does not look.
+//!   (`types_that_differ_are_refused_by_name`, `a_client_that_does_not_look_finds_no_function`)
+//! - A request of another length than its type is refused; so is a response.
+//!   (`a_request_that_is_no_value_is_refused`)
+//! - A client goes on when its service comes back. (`a_service_that_comes_back_is_called_again`)
+//! - Of a topic, what is held stays as it is; each subscriber has its own end of a full queue.
+//!   (`what_is_held_stays_as_it_is_however_much_is_published`,
+//!   `each_subscriber_meets_its_own_end_of_a_full_queue`)
+//! - A subscriber that lies hurts nobody else, and one that does not fit is refused by name.
+//!   (`a_subscriber_that_lies_hurts_nobody_else`, `who_does_not_fit_is_refused_by_name`)
+#![deny(unsafe_code)]
+
+mod client;
+mod error;
+mod join;
+mod loan;
+mod node;
+mod publisher;
+mod sample;
+mod stock;
+mod subscriber;
+mod typed;
+
+pub use client::{Client, Find};
+pub use error::Error;
+pub use join::Refusal;
+pub use loan::Loan;
+pub use narrows::memory::Overflow;
+pub use narrows_services_derive::Typed;
+pub use node::Node;
+pub use publisher::{Publisher, Topic};
+pub use sample::Sample;
+pub use subscriber::{Subscribe, Subscriber};
+pub use typed::{Payload, Struct, Typed, described};
+pub use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

@@ -1,0 +1,88 @@
+//! A message where its publisher made it.
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use narrows::endpoint::Address;
+use narrows::link::Name;
+use narrows::memory::{self, Subscription};
+use narrows::platform::Memory as _;
+use narrows_host::{Exposed, OwnWords, PeerRegion, PeerWords};
+
+use crate::error::Error;
+use crate::join::Shown;
+use crate::typed::Payload;
+
+/// A queue of a publisher that is there.
+pub(crate) struct Joined {
+    pub(crate) topic: Name,
+    pub(crate) publisher: Address,
+    pub(crate) region: PeerRegion,
+    pub(crate) queue: RefCell<Subscription<PeerWords, OwnWords>>,
+    pub(crate) shown: Shown,
+    /// The note, which the publisher reads.
+    pub(crate) _note: Exposed,
+}
+
+/// A message of a topic, where its publisher made it. Dropped, it is the publisher's again.
+pub struct Sample<T: ?Sized> {
+    pub(crate) joined: Rc<Joined>,
+    pub(crate) sample: memory::Sample,
+    /// Where it is in the publisher's memory, and bytes of it.
+    pub(crate) at: u32,
+    pub(crate) len: u32,
+    pub(crate) of: PhantomData<fn() -> Box<T>>,
+}
+
+impl<T: Payload + ?Sized> Sample<T> {
+    /// A copy of the value.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if it is no value of the type.
+    #[inline]
+    pub fn read(&self) -> Result<T::Owned, Error> {
+        let len = self.len as usize;
+        let fill = |to: &mut [u8]| {
+            let count = len.min(to.len());
+            let part = to.get_mut(..count).unwrap_or_default();
+            let read = self.joined.region.read(self.at, part);
+            read.map(|()| if count == len { len } else { usize::MAX })
+        };
+        let read = T::receive(len, fill).ok().flatten();
+        read.ok_or_else(|| Error::Length(self.joined.topic.to_string()))
+    }
+
+    /// Bytes of it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The value where it is; none if it is no value of the type.
+    ///
+    /// # Safety
+    /// The caller vouches for the publisher: that it is a program of this library that keeps to
+    /// what subscribers hold. Another could write to the value while it is read.
+    #[inline]
+    #[must_use]
+    pub unsafe fn trusted(&self) -> Option<&T> {
+        // SAFETY: as the caller vouches, nobody writes there until this is dropped, which gives it
+        // back.
+        let bytes = unsafe { self.joined.region.slice(self.at, self.len) };
+        T::of(bytes?)
+    }
+}
+
+impl<T: ?Sized> Drop for Sample<T> {
+    fn drop(&mut self) {
+        self.joined.queue.borrow_mut().give_back(self.sample);
+    }
+}

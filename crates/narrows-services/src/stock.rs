@@ -1,0 +1,134 @@
+//! A publisher's slots, and who still has which.
+
+use std::collections::VecDeque;
+
+use narrows::memory::Delivery;
+use narrows_host::{OwnWords, PeerWords};
+
+/// A publisher's side of a subscriber's queue.
+pub(crate) type Queue = Delivery<OwnWords, PeerWords>;
+
+/// A slot: by whom it may still be read, and when it was published last.
+#[derive(Default)]
+struct Slot {
+    /// Subscribers, by their place, and the position that each was given.
+    with: Vec<(usize, u32)>,
+    published: u64,
+    lent: bool,
+}
+
+/// See the module page.
+pub(crate) struct Stock {
+    slots: Vec<Slot>,
+    /// The latest, oldest first: what a subscriber may have that joins later.
+    history: VecDeque<(usize, [u32; 2])>,
+    keeps: usize,
+    next: usize,
+    published: u64,
+}
+
+impl Stock {
+    /// So many slots, and how many messages are kept for whoever joins later.
+    pub(crate) fn new(count: usize, keeps: usize) -> Stock {
+        let slots = (0..count).map(|_| Slot::default()).collect();
+        Stock { slots, history: VecDeque::new(), keeps, next: 0, published: 0 }
+    }
+
+    /// Lends a slot to be written that nobody reads. Where there is none, the oldest that only
+    /// subscribers wait for who let messages be lost. `fence` is a full one.
+    pub(crate) fn lend(&mut self, queues: &mut [Option<Queue>], fence: impl Fn()) -> Option<usize> {
+        let (count, from) = (self.slots.len(), self.next);
+        let free = (0..count).map(|at| (from + at) % count).find(|slot| {
+            let kept = self.is_kept(*slot);
+            !kept && self.slots.get_mut(*slot).is_some_and(|one| one.is_free(*slot, queues))
+        });
+        let free = free.or_else(|| self.revoke(queues, fence))?;
+        self.next = free + 1;
+        self.slots.get_mut(free)?.lent = true;
+        Some(free)
+    }
+
+    fn is_kept(&self, slot: usize) -> bool {
+        self.history.iter().any(|(kept, _)| *kept == slot)
+    }
+
+    /// Takes back the oldest slot that only waits where messages may be lost.
+    fn revoke(&mut self, queues: &mut [Option<Queue>], fence: impl Fn()) -> Option<usize> {
+        let mut oldest: Vec<usize> = (0..self.slots.len()).collect();
+        oldest.sort_by_key(|slot| self.slots.get(*slot).map_or(0, |slot| slot.published));
+        for number in oldest {
+            let kept = self.is_kept(number);
+            let slot = self.slots.get_mut(number)?;
+            if kept || slot.lent {
+                continue;
+            }
+            let waiting = slot.with.iter().all(|(at, position)| {
+                let Some(queue) = queues.get_mut(*at).and_then(Option::as_mut) else { return true };
+                !queue.waits(*position) || queue.revoke(*position, &fence)
+            });
+            if waiting && slot.is_free(number, queues) {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// What was lent is not published.
+    pub(crate) fn put_back(&mut self, slot: usize) {
+        if let Some(slot) = self.slots.get_mut(slot) {
+            slot.lent = false;
+        }
+    }
+
+    /// A slot was published: to these subscribers, at these positions.
+    pub(crate) fn published(&mut self, slot: usize, words: [u32; 2], with: Vec<(usize, u32)>) {
+        self.published += 1;
+        let published = self.published;
+        if let Some(slot) = self.slots.get_mut(slot) {
+            *slot = Slot { with, published, lent: false };
+        }
+        self.history.push_back((slot, words));
+        while self.history.len() > self.keeps {
+            self.history.pop_front();
+        }
+    }
+
+    /// Gives a subscriber that joins the latest of what is kept.
+    pub(crate) fn catch_up(
+        &mut self,
+        at: usize,
+        queue: &mut Queue,
+        count: usize,
+        fence: impl Fn(),
+    ) {
+        let from = self.history.len().saturating_sub(count);
+        for (slot, words) in self.history.iter().skip(from) {
+            if let Ok(Some(position)) = queue.push(*slot as u32, *words, &fence)
+                && let Some(slot) = self.slots.get_mut(*slot)
+            {
+                slot.with.push((at, position));
+            }
+        }
+    }
+
+    /// A subscriber is gone: it has nothing any more.
+    pub(crate) fn forget(&mut self, at: usize) {
+        for slot in &mut self.slots {
+            slot.with.retain(|(of, _)| *of != at);
+        }
+    }
+}
+
+impl Slot {
+    /// Whether nobody reads it, nor may.
+    fn is_free(&mut self, number: usize, queues: &mut [Option<Queue>]) -> bool {
+        if self.lent {
+            return false;
+        }
+        self.with.retain(|(at, position)| {
+            let queue = queues.get_mut(*at).and_then(Option::as_mut);
+            queue.is_some_and(|queue| queue.waits(*position) || queue.holds(number as u32))
+        });
+        self.with.is_empty()
+    }
+}

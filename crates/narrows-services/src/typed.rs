@@ -1,0 +1,257 @@
+//! Types whose values travel as they lie in memory, and what two programs compare of them.
+
+use std::fmt::Write as _;
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// A type of which any bytes are a value, and whose layout is the same in every program that
+/// describes it alike. Derive it, with what it needs of zerocopy:
+///
+/// ```
+/// use narrows_services::{FromBytes, Immutable, IntoBytes, KnownLayout, Typed};
+///
+/// #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Typed)]
+/// #[repr(C)]
+/// struct Reading {
+///     sensor: u32,
+///     celsius: f32,
+/// }
+///
+/// assert_eq!(narrows_services::described::<Reading>(), "Reading{sensor@0:u32,celsius@4:f32}8");
+/// ```
+///
+/// A type that has bits which are no value cannot be derived:
+///
+/// ```compile_fail
+/// # use narrows_services::{FromBytes, Immutable, IntoBytes, KnownLayout, Typed};
+/// #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Typed)]
+/// #[repr(C)]
+/// struct Door {
+///     open: bool,
+/// }
+/// ```
+///
+/// Nor one with a gap, whose bytes would say what was in this program's memory before:
+///
+/// ```compile_fail
+/// # use narrows_services::{FromBytes, Immutable, IntoBytes, KnownLayout, Typed};
+/// #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Typed)]
+/// #[repr(C)]
+/// struct Gap {
+///     short: u8,
+///     long: u32,
+/// }
+/// ```
+pub trait Typed: FromBytes + IntoBytes + Immutable + KnownLayout {
+    /// Adds what there is to compare: name, fields and size, without a space.
+    fn describe(text: &mut String);
+}
+
+macro_rules! plain {
+    ($($kind:ident)*) => {
+        $(impl Typed for $kind {
+            fn describe(text: &mut String) {
+                text.push_str(stringify!($kind));
+            }
+        })*
+    };
+}
+
+plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
+
+/// Nothing: what a function takes or gives that needs no bytes.
+impl Typed for () {
+    fn describe(text: &mut String) {
+        text.push_str("()");
+    }
+}
+
+impl<T: Typed, const N: usize> Typed for [T; N] {
+    fn describe(text: &mut String) {
+        text.push('[');
+        T::describe(text);
+        let _ = write!(text, ";{N}]");
+    }
+}
+
+/// The description of a struct, as the derive writes it.
+#[derive(Debug)]
+pub struct Struct<'a> {
+    text: &'a mut String,
+    first: bool,
+}
+
+impl<'a> Struct<'a> {
+    /// Begins with its name.
+    pub fn new(text: &'a mut String, name: &str) -> Struct<'a> {
+        text.push_str(name);
+        text.push('{');
+        Struct { text, first: true }
+    }
+
+    /// A field of this name at this place.
+    #[must_use]
+    pub fn field<T: Typed>(mut self, name: &str, at: usize) -> Struct<'a> {
+        if !std::mem::take(&mut self.first) {
+            self.text.push(',');
+        }
+        let _ = write!(self.text, "{name}@{at}:");
+        T::describe(self.text);
+        self
+    }
+
+    /// Ends with its size in bytes.
+    pub fn end(self, size: usize) {
+        let _ = write!(self.text, "}}{size}");
+    }
+}
+
+/// What a message, a request or a response carries: a value, or a slice of values whose number
+/// differs from message to message.
+pub trait Payload {
+    /// What whoever receives it has.
+    type Owned: std::borrow::Borrow<Self>;
+
+    /// As [`Typed::describe`].
+    fn describe(text: &mut String);
+
+    /// Its bytes.
+    fn bytes(&self) -> &[u8];
+
+    /// Bytes of the longest one, if there are at most so many values.
+    fn longest(values: usize) -> usize;
+
+    /// The value that lies in these bytes; none if they are not as long as one.
+    fn of(bytes: &[u8]) -> Option<&Self>;
+
+    /// The same, to be written.
+    fn of_mut(bytes: &mut [u8]) -> Option<&mut Self>;
+
+    /// Makes one of `len` bytes, which `fill` writes. None if no value has that length.
+    fn receive<E>(
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<Option<Self::Owned>, E>;
+}
+
+impl<T: Typed> Payload for T {
+    type Owned = T;
+
+    fn describe(text: &mut String) {
+        T::describe(text);
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+
+    fn longest(_values: usize) -> usize {
+        size_of::<T>()
+    }
+
+    #[inline]
+    fn of(bytes: &[u8]) -> Option<&T> {
+        T::ref_from_bytes(bytes).ok()
+    }
+
+    #[inline]
+    fn of_mut(bytes: &mut [u8]) -> Option<&mut T> {
+        T::mut_from_bytes(bytes).ok()
+    }
+
+    #[inline]
+    fn receive<E>(
+        _len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<Option<T>, E> {
+        let mut value = T::new_zeroed();
+        let filled = fill(value.as_mut_bytes())?;
+        Ok((filled == size_of::<T>()).then_some(value))
+    }
+}
+
+impl<T: Typed> Payload for [T] {
+    type Owned = Vec<T>;
+
+    fn describe(text: &mut String) {
+        text.push('[');
+        T::describe(text);
+        text.push(']');
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+
+    fn longest(values: usize) -> usize {
+        size_of::<T>().saturating_mul(values)
+    }
+
+    fn of(bytes: &[u8]) -> Option<&[T]> {
+        <[T]>::ref_from_bytes(bytes).ok()
+    }
+
+    fn of_mut(bytes: &mut [u8]) -> Option<&mut [T]> {
+        <[T]>::mut_from_bytes(bytes).ok()
+    }
+
+    fn receive<E>(
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<Option<Vec<T>>, E> {
+        let each = size_of::<T>().max(1);
+        let Ok(mut values) = T::new_vec_zeroed(len / each) else { return Ok(None) };
+        let filled = fill(values.as_mut_slice().as_mut_bytes())?;
+        values.truncate(filled / each);
+        Ok(filled.is_multiple_of(each).then_some(values))
+    }
+}
+
+/// What two programs compare of a type.
+#[must_use]
+pub fn described<T: Payload + ?Sized>() -> String {
+    let mut text = String::new();
+    T::describe(&mut text);
+    text
+}
+
+/// A number that tells descriptions apart: FNV-1a of 32 bits.
+pub(crate) fn hash(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_described_otherwise() {
+        assert_eq!(described::<[u16; 3]>(), "[u16;3]");
+        assert_eq!(described::<[[i8; 2]]>(), "[[i8;2]]");
+        assert_eq!(described::<()>(), "()");
+    }
+
+    #[test]
+    fn the_hash_is_that_of_others() {
+        // The published vectors of FNV-1a.
+        for (text, expected) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
+            assert_eq!(hash(text), expected);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_value_are_none() {
+        let fill = |count: usize| {
+            move |to: &mut [u8]| {
+                to[..count].fill(1);
+                Ok::<usize, ()>(count)
+            }
+        };
+        assert_eq!(u32::receive(4, fill(4)), Ok(Some(0x0101_0101)));
+        assert_eq!(u32::receive(4, fill(3)), Ok(None));
+        assert_eq!(<[u16]>::receive(8, fill(4)), Ok(Some(vec![0x0101; 2])));
+        assert_eq!(<[u16]>::receive(8, fill(5)), Ok(None));
+        assert_eq!(<[u16]>::receive(8, |_| Err("no")), Err("no"));
+    }
+}

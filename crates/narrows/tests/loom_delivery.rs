@@ -1,0 +1,155 @@
+//! Messages for many in shared slots, under the model checker: what is read while a publisher wants
+//! its slot back.
+#![cfg(loom)]
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+
+use loom::cell::Cell;
+use loom::sync::atomic::{AtomicU32, fence};
+use loom::thread::spawn;
+use narrows::memory::{Delivery, NOTE_WORDS, Overflow, Subscription, Terms, queue_words};
+use narrows::platform::{Words, WordsMut};
+
+#[derive(Clone)]
+struct Plain(Arc<[AtomicU32]>);
+
+impl Plain {
+    fn new(words: u32) -> Plain {
+        Plain((0..words).map(|_| AtomicU32::new(0)).collect())
+    }
+    fn word(&self, index: u32) -> &AtomicU32 {
+        &self.0[index as usize & (self.0.len() - 1)]
+    }
+}
+
+impl Words for Plain {
+    fn load(&self, index: u32) -> u32 {
+        self.word(index).load(Relaxed)
+    }
+    fn load_acquire(&self, index: u32) -> u32 {
+        self.word(index).load(Acquire)
+    }
+    fn read_bytes(&self, _: u32, _: &mut [u8]) {}
+}
+
+impl WordsMut for Plain {
+    fn store(&self, index: u32, value: u32) {
+        self.word(index).store(value, Relaxed);
+    }
+    fn store_release(&self, index: u32, value: u32) {
+        self.word(index).store(value, Release);
+    }
+    fn write_bytes(&self, _: u32, _: &[u8]) {}
+}
+
+fn full() {
+    fence(SeqCst);
+}
+
+/// What lies in the slots: a read that is not ordered against a write fails the model.
+type Payload = Rc<[Cell<u32>; 2]>;
+
+/// A publisher of two slots, and what it knows of each.
+struct Publisher {
+    out: Delivery<Plain, Plain>,
+    payload: Payload,
+    at: [Option<u32>; 2],
+}
+
+impl Publisher {
+    /// A slot that the subscriber has no more, taken back from its queue if need be.
+    fn free(&mut self) -> Option<u32> {
+        for back in [false, true] {
+            for slot in 0..2 {
+                let waits = self.at[slot].filter(|at| self.out.waits(*at));
+                if waits.is_some_and(|at| !back || !self.out.revoke(at, full)) {
+                    continue;
+                }
+                if !self.out.holds(slot as u32) {
+                    return Some(slot as u32);
+                }
+            }
+        }
+        None
+    }
+
+    fn send(&mut self, number: u32) -> bool {
+        if self.out.terms().overflow == Overflow::Wait && !self.out.has_room() {
+            return false;
+        }
+        let Some(slot) = self.free() else { return false };
+        self.payload[slot as usize].set(number);
+        let pushed = self.out.push(slot, [number, 0], full).expect("there is room");
+        self.at[slot as usize] = pushed;
+        true
+    }
+}
+
+fn check(depth: u32, overflow: Overflow, messages: u32, takes: u32) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(move || {
+        let terms = Terms { depth, holds: 1, overflow };
+        let (queue, note) = (Plain::new(queue_words(depth)), Plain::new(NOTE_WORDS));
+        let payload = Payload::new([0, 0].map(Cell::new));
+        let out = Delivery::new(queue.clone(), note.clone(), terms);
+        let mut publisher = Publisher { out, payload: Rc::clone(&payload), at: [None; 2] };
+        let reader = spawn(move || {
+            let mut into = Subscription::new(queue, note, terms);
+            let mut last = 0;
+            for _ in 0..takes {
+                let Ok(Some(sample)) = into.take(full) else { continue };
+                let number = sample.words[0];
+                assert!(number > last, "{number} behind {last}");
+                // Nothing is lost but where that was agreed.
+                assert!(overflow == Overflow::DropOldest || number == last + 1);
+                last = number;
+                for _ in 0..2 {
+                    assert_eq!(payload[sample.slot as usize].get(), number);
+                }
+                into.give_back(sample);
+            }
+            (last, into.lost())
+        });
+        let mut sent = 0;
+        for _ in 0..messages {
+            sent += u32::from(publisher.send(sent + 1));
+        }
+        let (last, lost) = reader.join().unwrap();
+        assert!(last <= sent && lost <= sent);
+        assert!(overflow == Overflow::DropOldest || lost == 0);
+    });
+}
+
+#[test]
+fn what_is_held_is_not_written_though_messages_may_be_lost() {
+    check(1, Overflow::DropOldest, 3, 1);
+}
+
+#[test]
+fn what_is_held_in_a_longer_queue_is_not_written() {
+    check(2, Overflow::DropOldest, 3, 1);
+}
+
+#[test]
+fn nothing_is_lost_where_the_publisher_waits() {
+    check(1, Overflow::Wait, 3, 2);
+    check(2, Overflow::Wait, 3, 2);
+}
+
+#[test]
+fn nobody_sleeps_beside_a_message() {
+    loom::model(|| {
+        let terms = Terms { depth: 1, holds: 1, overflow: Overflow::Wait };
+        let (queue, note) = (Plain::new(queue_words(1)), Plain::new(NOTE_WORDS));
+        let mut out = Delivery::new(queue.clone(), note.clone(), terms);
+        let reader = spawn(move || Subscription::new(queue, note, terms).arm(full));
+        out.push(0, [1, 0], full).unwrap();
+        full();
+        let woken = out.is_armed();
+        let slept = reader.join().unwrap();
+        assert!(!slept || woken);
+    });
+}
