@@ -119,6 +119,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "-bench-advise",
         "-bench-bounds",
         "-bench-clients",
+        "-bench-grid",
         "-bench-limit",
         "-bench-mcapi",
         "-bench-phases",
