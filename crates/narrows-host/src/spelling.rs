@@ -2,6 +2,9 @@
 
 use narrows::strategy::{DRIVERS, NOTIFICATIONS, OTHERS, PLACEMENTS, Strategy, StrategyError};
 
+/// What stands before a notification that is the callee's.
+const CALLEE: &str = "callee=";
+
 /// How alike two words are, from 0 to 1, of which one may be meant by the other.
 const ALIKE: f64 = 0.6;
 
@@ -22,12 +25,16 @@ pub fn explain(text: &str, error: StrategyError, more: &[&str]) -> String {
     let Some(word) = text.split('/').find(is_none).filter(|_| error == StrategyError::Word) else {
         return error.to_string();
     };
-    let said = word.split('=').next().unwrap_or(word);
+    let (before, said) = match word.strip_prefix(CALLEE) {
+        Some(rest) => (CALLEE, rest),
+        None => ("", word),
+    };
+    let said = said.split('=').next().unwrap_or(said);
     let alike = |known: &&str| strsim::normalized_damerau_levenshtein(said, known);
     let all = DRIVERS.iter().chain(&NOTIFICATIONS).chain(&PLACEMENTS).chain(&OTHERS);
     let nearest = all.chain(more).max_by(|a, b| alike(a).total_cmp(&alike(b)));
     match nearest.filter(|nearest| **nearest != said && alike(nearest) >= ALIKE) {
-        Some(nearest) => format!("'{word}' is no word of a strategy; '{nearest}' is"),
+        Some(nearest) => format!("'{word}' is no word of a strategy; '{before}{nearest}' is"),
         None => format!("'{word}' is no word of a strategy; {error}"),
     }
 }
@@ -48,6 +55,8 @@ mod tests {
             ("inplace/interrupt", "inplace", "in_place"),
             ("atuo", "atuo", "auto"),
             ("copy/interrupt/externl", "externl", "external"),
+            ("spin/calle=poll", "calle=poll", "callee"),
+            ("spin/callee=pol", "callee=pol", "callee=poll"),
         ] {
             assert_eq!(
                 explained(name),

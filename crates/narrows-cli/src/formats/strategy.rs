@@ -4,6 +4,7 @@
 pub use narrows::strategy::{DRIVERS, NOTIFICATIONS, PLACEMENTS};
 use narrows::strategy::{Notification, Strategy, StrategyError};
 use std::fmt;
+use std::time::Duration;
 
 /// How all flows of a run travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +104,16 @@ pub fn literal(name: &str) -> Strategy {
 
 /// The word of a strategy's notification, without its times.
 pub fn kind(strategy: &Strategy) -> &'static str {
-    match strategy.notification {
+    word(strategy.notification)
+}
+
+/// The word of how the callee learns of requests, likewise.
+pub fn callee(strategy: &Strategy) -> &'static str {
+    word(strategy.at_callee())
+}
+
+fn word(notification: Notification) -> &'static str {
+    match notification {
         Notification::Interrupt => "interrupt",
         Notification::Spin => "spin",
         Notification::Poll { .. } => "poll",
@@ -115,7 +125,13 @@ pub fn kind(strategy: &Strategy) -> &'static str {
 
 /// Whether a side that waits so sleeps, rather than looks.
 pub fn sleeps(strategy: &Strategy) -> bool {
-    !matches!(strategy.notification, Notification::Spin | Notification::Hybrid { .. })
+    let looks = |how| matches!(how, Notification::Spin | Notification::Hybrid { .. });
+    !(looks(strategy.notification) && looks(strategy.at_callee()))
+}
+
+/// From one look of a side's own to the next, of the side that looks less often.
+pub fn pause(strategy: &Strategy) -> Duration {
+    strategy.notification.pause().max(strategy.at_callee().pause())
 }
 
 #[cfg(test)]
@@ -144,6 +160,8 @@ mod tests {
             ("inplace/interrupt", "inplace", "in_place"),
             ("atuo", "atuo", "auto"),
             ("copy/interrupt/externl", "externl", "external"),
+            ("spin/calle=poll", "calle=poll", "callee"),
+            ("spin/callee=pol", "callee=pol", "callee=poll"),
         ] {
             let sentence = format!("'{word}' is no word of a strategy; '{nearest}' is");
             assert_eq!(explained(name), sentence);

@@ -65,7 +65,7 @@ pub fn serve<P: Platform>(
     if opened && node.link(link).attach(SINK_PORT).is_err() {
         return false;
     }
-    node.set_notification(strategy.notification);
+    node.set_notification(strategy.at_callee());
     let in_place = strategy.transfer.read_in_place();
     let mut buffer = vec![0; longest];
     let mut count = 0;

@@ -210,7 +210,7 @@ fn this_machine_is_planned_for() {
 
 #[test]
 fn the_model_keeps_to_the_simulator() {
-    let against = |which: [&str; 2]| -> Value {
+    let against = |which: &[&str]| -> Value {
         let output = Command::new(env!("CARGO_BIN_EXE_narrows"))
             .args(["bench", "tune", "--against", "simulator", "--on", "davinci", "--json"])
             .args(which)
@@ -218,12 +218,15 @@ fn the_model_keeps_to_the_simulator() {
             .unwrap();
         serde_json::from_str(&stdout(&output)).unwrap()
     };
-    let report = against(["--cases", "20"]);
+    let report = against(&["--cases", "20"]);
+    let apart = against(&["--cases", "8", "--callees"]);
     let rows = report["results"].as_array().unwrap();
-    assert_eq!(rows.len(), 20);
+    let callees = apart["results"].as_array().unwrap();
+    assert_eq!([rows, callees].map(Vec::len), [20, 8]);
+    assert!(callees.iter().any(|row| row["strategies"].to_string().contains("/callee=")));
     let number = |row: &Value, key: &str| row[key].as_f64().unwrap();
     let (mut near, mut all) = (0, 0);
-    for row in rows {
+    for row in rows.iter().chain(callees) {
         for flow in row["flows"].as_array().unwrap() {
             assert!(number(flow, "longest_ms") <= number(flow, "bound_ms"), "{row}");
             assert!(number(flow, "answered") >= 100.0, "{row}");
@@ -235,7 +238,7 @@ fn the_model_keeps_to_the_simulator() {
     }
     assert!(all >= 10 && near * 10 >= all * 9, "{near} of {all}");
     // A case by itself is the same case.
-    let again = against(["--case", "5"]);
+    let again = against(&["--case", "5"]);
     assert_eq!(again["results"][0], rows[5]);
 }
 

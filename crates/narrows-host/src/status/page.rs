@@ -5,7 +5,7 @@ use narrows::platform::{FlowEnd, FlowStage};
 use narrows::strategy::{ENCODED, Strategy};
 
 pub(crate) const MAGIC: u32 = 0x4e52_5753;
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// Words of the page, at the beginning of the memory.
 pub(crate) const WORDS: u32 = 1 << 14;
 /// Links and flows that it lists at most.

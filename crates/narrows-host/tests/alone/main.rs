@@ -4,6 +4,7 @@
 
 mod background;
 mod beside;
+mod callees;
 mod carry;
 mod clients;
 mod closing;

@@ -1,6 +1,7 @@
 //! Simulated chips: what runs when and what it takes, and the stack on them.
 //! `cargo test -p narrows-sim --test chips faults::` runs one theme.
 
+mod callees;
 mod calls;
 mod causes;
 mod cluster_links;

@@ -124,7 +124,7 @@ impl<'s> FlowState<'s> {
     /// it is told.
     fn looks_by(&self, number: u16) -> u64 {
         let strategy = self.strategies.get(usize::from(number));
-        strategy.map_or(0, |strategy| picos(strategy.notification.pause()))
+        strategy.map_or(0, |strategy| picos(strategy.at_callee().pause()))
     }
 
     /// The same as it is.

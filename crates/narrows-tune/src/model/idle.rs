@@ -69,7 +69,7 @@ impl Idle<u64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::queue_tests::{called, drawn, poll, stream};
+    use crate::model::queue_tests::{both, called, drawn, poll, stream};
     use crate::model::{Costs, Flow, Phases, Side, Stream, estimate};
     use core::time::Duration;
     use narrows::strategy::Notification;
@@ -133,7 +133,7 @@ mod tests {
             assert!(median == late && (load - expected).abs() < 0.2, "{median} {load}");
         };
         // 10 us there, and 20 later; 5 us of the calling core, and 60 more.
-        let one = |how| Stream { how, ..called(3000, 2000, stream(5_000_000, 10_000)) };
+        let one = |how| both(how, called(3000, 2000, stream(5_000_000, 10_000)));
         near(load(&mut [one(Notification::Interrupt)]), 35_000, 65.0);
         near(load(&mut [one(poll(100_000))]), 105_000, 45.0);
         near(load(&mut [one(Notification::Spin)]), 15_000, 5000.0);

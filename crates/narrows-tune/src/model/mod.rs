@@ -27,11 +27,10 @@ use narrows::strategy::{Acknowledgement, Notification, Strategy};
 
 pub use idle::Idle;
 use latency::latency;
+pub use notice::Waits;
 use notice::{always, noticed, waited};
 use pace::{Pace, at_once};
-pub use parameters::{
-    Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side, Told,
-};
+pub use parameters::{Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side};
 use parts::Parts;
 use payload::Message;
 pub use queue::{Phases, latencies};
@@ -185,11 +184,11 @@ fn share(of: u64, all: u64) -> u32 {
 /// # Errors
 /// What is wrong with the flow or the strategy. Nothing but another one helps.
 pub fn estimate(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Estimate, ModelError> {
-    beside(costs, flow, strategy, strategy.notification)
+    beside(costs, flow, strategy, Waits::of(strategy))
 }
 
 /// As [`estimate`], of a flow beside others, the `soonest` of which is told so: the other core
-/// waits as that one wants it, and the calling core may.
+/// waits so, and the calling core may.
 ///
 /// # Errors
 /// As [`estimate`].
@@ -197,11 +196,11 @@ pub fn beside(
     costs: &Costs,
     flow: &Flow,
     strategy: &Strategy,
-    soonest: Notification,
+    soonest: Waits,
 ) -> Result<Estimate, ModelError> {
     let parts = Parts::of(costs, flow, strategy, soonest)?;
     let (own, turnaround, callee) = (parts.own(), parts.turnaround(), parts.callee);
-    let noticed = noticed(costs, strategy, soonest);
+    let noticed = noticed(costs, strategy, soonest.caller);
     let engine = sum(&parts.engine);
     let awaited = parts.least.saturating_sub(engine);
     let pace = flow.pace(strategy);
@@ -248,7 +247,7 @@ pub fn stream(
     costs: &Costs,
     flow: &Flow,
     strategy: &Strategy,
-    soonest: Notification,
+    soonest: Waits,
 ) -> Result<Stream, ModelError> {
     let parts = Parts::of(costs, flow, strategy, soonest)?;
     Ok(Stream {
@@ -258,6 +257,7 @@ pub fn stream(
         depth: flow.depth,
         together: strategy.granularity.min(flow.depth),
         how: strategy.notification,
+        callee: strategy.at_callee(),
         send: parts.before,
         send_wait: parts.engine[0],
         service: sum(&[parts.serves, parts.engine_there]),

@@ -2,16 +2,40 @@
 
 use core::time::Duration;
 
+use narrows::notify;
 use narrows::strategy::{Acknowledgement, Notification, Strategy};
 
 use super::pace::Pace;
-use super::parameters::{Costs, Polling, Side, Told};
+use super::parameters::{Costs, Polling, Side};
 use super::{Flow, picos, sum};
 
 /// The shortest look before sleeping of the hybrid notification, and times of the longest beyond
 /// which an answer is no prompt one: what `narrows::notify` does.
 pub(super) const SHORTEST_LOOK: u64 = 2_000_000;
 pub(super) const PROMPT: u64 = 3;
+
+/// How the cores of a flow wait: the one that calls for responses, the other one for requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// The core that calls.
+    pub caller: Notification,
+    /// The core that is called.
+    pub callee: Notification,
+}
+
+impl Waits {
+    /// As a strategy has them wait.
+    #[must_use]
+    pub fn of(strategy: &Strategy) -> Waits {
+        Waits { caller: strategy.notification, callee: strategy.at_callee() }
+    }
+
+    /// As cores wait that have all of these: each as the quickest wants it.
+    pub fn quickest(all: impl Iterator<Item = Waits> + Clone) -> Option<Waits> {
+        let caller = notify::quickest(all.clone().map(|one| one.caller))?;
+        Some(Waits { caller, callee: notify::quickest(all.map(|one| one.callee))? })
+    }
+}
 
 /// How the other side is told of a request.
 pub(super) struct HowTold {
@@ -33,14 +57,18 @@ fn step(side: &Side<u64>, every: Duration) -> u64 {
     }
 }
 
-/// How the other side is told, if it waits so for messages that are so far apart.
-pub(super) fn told(costs: &Costs, how: Notification, apart: u64) -> HowTold {
+/// As [`step`] for a sleep that begins anywhere between two ticks, as that behind a request does.
+fn longest_step(side: &Side<u64>, every: Duration) -> u64 {
+    sum(&[picos(every), side.late, side.tick])
+}
+
+/// How the other side is told, if it waits so for messages that are so far apart. Where it is not
+/// told as the caller is, no look of the caller's hides how late its own may be.
+pub(super) fn told(costs: &Costs, how: Notification, apart: u64, alike: bool) -> HowTold {
     let Side { interrupt, poll, look, .. } = costs.callee;
+    let step = if alike { step } else { longest_step };
     let late = sum(&[costs.wake, costs.idle.later(Notification::Interrupt, apart)]);
     let by_interrupt = HowTold { busy: interrupt, late, step: 0 };
-    if costs.told == Told::Interrupt {
-        return by_interrupt;
-    }
     match how {
         // Hybrid may look, and it may sleep.
         Notification::Interrupt | Notification::Hybrid { .. } => by_interrupt,

@@ -28,6 +28,9 @@ pub struct Side<T> {
     pub look: T,
     /// The bell of an acknowledgement by interrupt, while it does so.
     pub rung: T,
+    /// What a request takes it more that sleeps while the other core looks all the time, beside its
+    /// copies.
+    pub looked: T,
     /// Timers end on multiples of this; zero if they end at any moment.
     pub tick: T,
     /// Going to sleep until a request is due, and being woken then.
@@ -108,16 +111,6 @@ pub enum InPool {
     Free,
 }
 
-/// How the side that is called learns of requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Told {
-    /// By an interrupt, whatever the strategy, as the source has it.
-    Interrupt,
-    /// As the caller learns of responses, as in the stack.
-    #[default]
-    Alike,
-}
-
 /// What the model knows of a machine.
 ///
 /// As `Parameters<f64>` in SI units: seconds, and for copying and the engine's bytes seconds a
@@ -170,8 +163,6 @@ pub struct Parameters<T> {
     pub buffers: Buffers,
     /// Where responses go.
     pub results: Results,
-    /// How the side that is called learns of requests.
-    pub told: Told,
     /// Whether payload that is not copied takes any time.
     pub in_pool: InPool,
 }
@@ -241,6 +232,7 @@ impl<T: Copy> Side<T> {
             poll: time(self.poll)?,
             look: time(self.look)?,
             rung: time(self.rung)?,
+            looked: time(self.looked)?,
             tick: time(self.tick)?,
             timer: time(self.timer)?,
             late: time(self.late)?,
@@ -285,7 +277,6 @@ impl Parameters<f64> {
             polling: self.polling,
             buffers: self.buffers,
             results: self.results,
-            told: self.told,
             in_pool: self.in_pool,
         })
     }

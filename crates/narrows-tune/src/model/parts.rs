@@ -2,7 +2,7 @@
 
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
 
-use super::notice::{PROMPT, SHORTEST_LOOK, told};
+use super::notice::{PROMPT, SHORTEST_LOOK, Waits, told};
 use super::parameters::{Costs, Side};
 use super::payload::{Message, Moved, cold, moved};
 use super::{DAY, Flow, LONGEST, ModelError, picos, sum};
@@ -42,8 +42,8 @@ pub(super) struct Parts {
 /// Hybrid looks as long as it may if that one comes soon; otherwise less and less, but for the bell
 /// of an acknowledgement, which it takes for a prompt request: that doubles what each request
 /// halves.
-fn goes_on(flow: &Flow, strategy: &Strategy, soonest: Notification) -> u64 {
-    let Notification::Hybrid { longest } = soonest else { return 0 };
+fn goes_on(flow: &Flow, strategy: &Strategy, how: Notification) -> u64 {
+    let Notification::Hybrid { longest } = how else { return 0 };
     let longest = picos(longest);
     let prompt = |period| picos(period) <= longest.saturating_mul(PROMPT);
     let rung = strategy.acknowledgement == Acknowledgement::Interrupt;
@@ -70,7 +70,7 @@ impl Parts {
         costs: &Costs,
         flow: &Flow,
         strategy: &Strategy,
-        soonest: Notification,
+        soonest: Waits,
     ) -> Result<Parts, ModelError> {
         flow.check()?;
         strategy.check().map_err(|_| ModelError::Strategy)?;
@@ -91,28 +91,40 @@ impl Parts {
         }
         // A core that looks for a while before sleeping does so all the time that the other core
         // works, and until the next request, if that is soon.
-        let idles = match soonest {
+        let idles = match soonest.callee {
             Notification::Spin => true,
             Notification::Hybrid { longest } => flow.period.is_none_or(|period| period <= longest),
             _ => false,
         };
         let looks = |how| matches!(how, Notification::Spin | Notification::Hybrid { .. });
-        let waits = looks(strategy.notification) || looks(soonest);
+        let waits = looks(strategy.notification) || looks(soonest.caller);
+        let waits_there = looks(strategy.at_callee()) || looks(soonest.callee);
         let here = moved(costs, internal, idles, &message, strategy, true);
         let looked = moved(costs, internal, true, &message, strategy, true);
         let here = Moved {
-            response: slowed(here.response, looked.response, goes_on(flow, strategy, soonest)),
+            response: slowed(
+                here.response,
+                looked.response,
+                goes_on(flow, strategy, soonest.callee),
+            ),
             ..here
         };
         let there = moved(costs, internal, waits, &message, strategy, false);
-        let most = moved(costs, internal, waits, &message, strategy, true);
+        let most = moved(costs, internal, waits_there, &message, strategy, true);
         let slower =
             sum(&[most.request, most.response]).saturating_sub(sum(&[here.request, here.response]));
+        // All that a core does is slower that sleeps in between and whose bus the other one has.
+        let looked = if looks(strategy.notification) { 0 } else { costs.caller.looked };
+        let (lasting, at_most) = match idles {
+            true => (looked, 0),
+            false => (0, if waits_there { looked } else { 0 }),
+        };
         let more = [
-            sum(&[cold(&costs.caller, &message, true), slower]),
+            sum(&[cold(&costs.caller, &message, true), slower, at_most]),
             cold(&costs.callee, &message, false),
         ];
-        let told = told(costs, soonest, flow.pace(strategy).period.unwrap_or(0));
+        let period = flow.pace(strategy).period.unwrap_or(0);
+        let told = told(costs, soonest.callee, period, strategy.callee.is_none());
         let further = |side: &Side<u64>| side.further.saturating_mul(u64::from(count) - 1);
         let serves = sum(&[
             costs.callee.request,
@@ -135,7 +147,7 @@ impl Parts {
             internal,
             due: of(costs.caller.timer),
             late: of(sum(&[costs.rested, costs.caller.tick])),
-            before: sum(&[costs.caller.request, further(&costs.caller), here.request]),
+            before: sum(&[costs.caller.request, further(&costs.caller), here.request, lasting]),
             least: sum(&[told.late, callee, engine_here, engine_there]),
             callee,
             serves,
@@ -145,7 +157,10 @@ impl Parts {
             after: here.response,
             ack,
             more,
-            seldom: if waits || idles { costs.seldom.max(costs.seldom_spin) } else { costs.seldom },
+            seldom: match waits || waits_there {
+                true => costs.seldom.max(costs.seldom_spin),
+                false => costs.seldom,
+            },
             message,
         })
     }

@@ -12,7 +12,7 @@ use narrows::notify;
 use narrows::strategy::Notification;
 
 use super::cores::{Awaited, Core};
-use super::parameters::{Costs, Told};
+use super::parameters::Costs;
 use super::share;
 use super::stream::{Message, Random, Stream, UNDER_WAY};
 use crate::optimise::MAX_DSPS;
@@ -260,8 +260,8 @@ pub fn latencies(
         return None;
     }
     let mut told = [Notification::Interrupt; MAX_DSPS];
-    for (number, told) in told.iter_mut().enumerate().filter(|_| costs.told == Told::Alike) {
-        *told = notify::quickest(dsp(number).map(|one| one.how)).unwrap_or(*told);
+    for (number, told) in told.iter_mut().enumerate() {
+        *told = notify::quickest(dsp(number).map(|one| one.callee)).unwrap_or(*told);
     }
     let dsps = streams.iter().map(|one| usize::from(one.dsp) + 1).max().unwrap_or(0);
     let spins = streams.iter().all(|one| one.how == Notification::Spin);

@@ -14,6 +14,11 @@ pub(super) fn called(send: u64, take: u64, one: Stream) -> Stream {
     Stream { send: send * NS, take: take * NS, ..one }
 }
 
+/// Which both cores await so.
+pub(super) fn both(how: Notification, one: Stream) -> Stream {
+    Stream { how, callee: how, ..one }
+}
+
 pub(super) fn poll(every: u64) -> Notification {
     Notification::Poll { every: Duration::from_nanos(every) }
 }
@@ -77,12 +82,12 @@ fn without_a_period_the_next_is_due_when_the_last_is_answered() {
 
 #[test]
 fn a_caller_that_looks_sees_a_response_at_its_next_look() {
-    // The other core is told at once, as one of its flows is.
-    let costs = Costs { told: Told::Interrupt, ..Costs::default() };
+    // The other core is told at once.
     let mut one = [Stream { how: poll(40), ..called(3, 4, stream(1000, 45)) }];
-    let (times, _) = drawn::<1000>(&costs, &mut one, 0, Phases::Random).unwrap();
+    let (times, _) = drawn::<1000>(&Costs::default(), &mut one, 0, Phases::Random).unwrap();
     assert_eq!((times[0], times[999]), (3 + 80 + 4, 3 + 80 + 4));
     // If the other core looks as well, the response comes after 45 to 85.
+    one[0].callee = poll(40);
     let times = random::<1000>(&mut one, 0);
     assert_eq!((times[0], times[999]), (3 + 80 + 4, 3 + 120 + 4));
 }
@@ -91,7 +96,7 @@ fn a_caller_that_looks_sees_a_response_at_its_next_look() {
 fn looks_and_jitter_spread_latency_evenly() {
     // The other core looks at any moment of the thousand until the calling one does: one in a
     // hundred is answered after that.
-    let times = random::<10_000>(&mut [Stream { how: poll(1000), ..stream(10_000, 10) }], 0);
+    let times = random::<10_000>(&mut [both(poll(1000), stream(10_000, 10))], 0);
     let second = times.iter().filter(|time| **time == 2000).count();
     assert!(times[0] == 1000 && times[9999] == 2000 && (40..160).contains(&second), "{second}");
     let mut late = [Stream { jitter: 1000 * NS, ..stream(10_000, 10) }];
@@ -134,7 +139,7 @@ fn a_look_is_for_all_flows_and_sleeps_end_with_ticks() {
     // all flows in their order.
     let polled = Stream { how: poll(500), ..called(1, 0, stream(1000, 10)) };
     let other = Stream { after: 100 * NS, ..called(5, 0, polled) };
-    let costs = Costs { told: Told::Interrupt, ..Costs::default() };
+    let costs = Costs::default();
     let of = |costs: &Costs, streams: &mut [Stream]| {
         let (times, _) = drawn::<100>(costs, streams, 0, Phases::Together).unwrap();
         (times[0], times[99])
@@ -150,10 +155,8 @@ fn a_look_is_for_all_flows_and_sleeps_end_with_ticks() {
 
 #[test]
 fn a_timer_that_always_runs_meets_a_response_at_its_next_end() {
-    let by = |every| Stream {
-        how: Notification::Timer { every: Duration::from_nanos(every) },
-        ..called(3, 4, stream(1007, 10))
-    };
+    let timer = |every| Notification::Timer { every: Duration::from_nanos(every) };
+    let by = |every| both(timer(every), called(3, 4, stream(1007, 10)));
     // Sent 3 ns after it is due, by a look of the other core, which its own timer has look, served
     // in 10, and met by a look at most 50 later.
     let times = random::<10_000>(&mut [by(50)], 0);
@@ -173,7 +176,7 @@ fn one_of_so_many_requests_takes_more() {
 #[test]
 fn the_load_is_that_of_waits_and_looks_together() {
     let side = Side { interrupt: 5 * NS, poll: 2 * NS, look: NS, timer: 4 * NS, ..Side::default() };
-    let costs = Costs { caller: side, told: Told::Interrupt, ..Costs::default() };
+    let costs = Costs { caller: side, ..Costs::default() };
     let load = |streams: &mut [Stream]| {
         let drawn = drawn::<1000>(&costs, streams, 0, Phases::Together);
         f64::from(drawn.unwrap().1) / 1e6 * 1000.0

@@ -20,8 +20,10 @@ pub struct Stream {
     pub depth: u16,
     /// Requests of a message, at least 1.
     pub together: u16,
-    /// How its responses are awaited, and its requests.
+    /// How its responses are awaited, and how the other core awaits its requests.
     pub how: Notification,
+    /// See above.
+    pub callee: Notification,
     /// The core that serves it.
     pub dsp: u8,
     /// Time of the calling core until a message is handed over, and what it waits for its engine
@@ -57,6 +59,7 @@ impl Default for Stream {
             depth: 1,
             together: 1,
             how: Notification::Interrupt,
+            callee: Notification::Interrupt,
             dsp: 0,
             send: 0,
             send_wait: 0,

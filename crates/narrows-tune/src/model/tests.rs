@@ -24,7 +24,6 @@ fn published() -> Costs {
         polling: Polling::Always,
         buffers: Buffers::InStep,
         results: Results::Shared,
-        told: Told::Interrupt,
         ..Parameters::default()
     };
     parameters.costs().unwrap()
@@ -42,8 +41,13 @@ fn audio() -> Flow {
     }
 }
 
+/// A strategy of the source's, whose DSP is interrupted however the caller waits.
+fn source(text: &str) -> Strategy {
+    Strategy { callee: Some(Notification::Interrupt), ..text.parse().unwrap() }
+}
+
 fn of(strategy: &str) -> Estimate {
-    estimate(&published(), &audio(), &strategy.parse().unwrap()).unwrap()
+    estimate(&published(), &audio(), &source(strategy)).unwrap()
 }
 
 #[test]
@@ -137,7 +141,7 @@ fn a_timer_that_always_runs_is_the_sources_polling() {
         assert_eq!(of(&timer), of(&poll));
         // Also where others look only while they wait.
         let stack = Costs { polling: Polling::WhileWaiting, ..published() };
-        let here = |by: &str| estimate(&stack, &audio(), &by.parse().unwrap()).unwrap();
+        let here = |by: &str| estimate(&stack, &audio(), &source(by)).unwrap();
         assert_eq!(here(&timer), of(&timer));
         assert_ne!(here(&poll), of(&poll));
     }
@@ -147,8 +151,7 @@ fn a_timer_that_always_runs_is_the_sources_polling() {
 fn waiting_takes_what_the_notification_says() {
     let mut costs = Costs { polling: Polling::WhileWaiting, ..published() };
     costs.ack_interrupt = 7 * US;
-    let of =
-        |flow: Flow, strategy: &str| estimate(&costs, &flow, &strategy.parse().unwrap()).unwrap();
+    let of = |flow: Flow, strategy: &str| estimate(&costs, &flow, &source(strategy)).unwrap();
     let caller = |strategy| of(audio(), strategy).caller;
     let copied = caller("copy_lazy/interrupt/external") - 76_300_000;
     assert_eq!(caller("copy/interrupt/external"), copied + 76_300_000 + 7 * US);
@@ -163,6 +166,38 @@ fn waiting_takes_what_the_notification_says() {
     // Back to back there are eight, and with a period of more than a call one.
     let deep = Flow { depth: 8, period: None, ..audio() };
     assert_eq!(of(deep, "copy_lazy/coalesced=8:2ms/external").caller, copied + 76_300_000 / 8);
+}
+
+#[test]
+fn each_core_waits_by_its_own_notification() {
+    let mut costs = published();
+    costs.wake = 5 * US;
+    costs.callee = Side { interrupt: 30 * US, poll: 4 * US, late: 2 * US, ..costs.callee };
+    let of = |text: &str| estimate(&costs, &audio(), &text.parse().unwrap()).unwrap();
+    for caller in ["interrupt", "poll=2ms", "spin"] {
+        let by = |callee: &str| of(&format!("copy/{caller}/external/callee={callee}"));
+        let [told, polled] = ["interrupt", "poll=2ms"].map(by);
+        assert_eq!(told.callee - polled.callee, 26 * US, "{caller}");
+        // The look may just have been missed.
+        let [told, polled] = [told, polled].map(|made| made.latency.bound);
+        assert_eq!(polled + (30 + 5) * US, told + (4 + 2) * US + 2 * MS, "{caller}");
+    }
+    assert_eq!(of("copy/poll=2ms/external/callee=poll=2ms"), of("copy/poll=2ms/external"));
+    // Beside another flow it waits as the quicker of them has it wait.
+    let by = "copy/interrupt/external/callee=poll=2ms".parse().unwrap();
+    let other = "copy/poll=1ms/external/callee=poll=1ms".parse().unwrap();
+    let both = Waits::quickest([&by, &other].map(Waits::of).into_iter()).unwrap();
+    let every = Duration::from_millis(1);
+    let soonest = Waits { caller: Notification::Interrupt, callee: Notification::Poll { every } };
+    assert_eq!(both, soonest);
+    let bound = |made: Result<Estimate, ModelError>| made.unwrap().latency.bound;
+    let [alone, beside] =
+        [estimate(&costs, &audio(), &by), beside(&costs, &audio(), &by, both)].map(bound);
+    assert_eq!(alone - beside, MS);
+    // A sleep that begins between two ticks of the callee's may last for one more.
+    let side = Side { tick: MS, ..costs.callee };
+    let ticks = Costs { callee: side, ..costs };
+    assert_eq!(bound(estimate(&ticks, &audio(), &by)) - alone, MS);
 }
 
 #[test]

@@ -59,6 +59,7 @@ pub fn strategies() -> impl Iterator<Item = Strategy> {
                 placement,
                 transfer,
                 notification,
+                callee: None,
                 acknowledgement,
                 granularity: 1,
                 fragment: 4096,

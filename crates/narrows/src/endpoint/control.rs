@@ -2,7 +2,7 @@
 
 use crate::link::{Name, Reply};
 use crate::memory::IN_SLOT;
-use crate::strategy::{ENCODED, Strategy};
+use crate::strategy::{ENCODED, SHORT, Strategy};
 
 const OPEN_FUNCTION: u8 = 1;
 const OPEN_PORT: u8 = 2;
@@ -69,7 +69,7 @@ impl Control {
                 b[0] = PROPOSE;
                 b[4..8].copy_from_slice(&longest.to_le_bytes());
                 b[8..8 + ENCODED].copy_from_slice(&strategy.encode());
-                8 + ENCODED
+                8 + if strategy.callee.is_some() { ENCODED } else { SHORT }
             }
             Control::Agreed(yes) => {
                 b[0] = AGREED;
@@ -105,8 +105,12 @@ impl Control {
             OPEN_PORT => Control::OpenPort(short(2)?),
             OPENED => Control::Opened(if flag()? { Some(short(2)?) } else { None }),
             PROPOSE => {
-                let bytes = b.get(8..8 + ENCODED)?.try_into().ok()?;
-                Control::Propose(Strategy::decode(bytes)?, word(4)?)
+                let mut bytes = [0; ENCODED];
+                match b.get(8..8 + ENCODED) {
+                    Some(all) => bytes.copy_from_slice(all),
+                    None => bytes[..SHORT].copy_from_slice(b.get(8..8 + SHORT)?),
+                }
+                Control::Propose(Strategy::decode(&bytes)?, word(4)?)
             }
             AGREED => Control::Agreed(flag()?),
             CLOSE => Control::Close,
@@ -120,6 +124,11 @@ impl Control {
 mod tests {
 
     use super::*;
+    use crate::strategy::Notification;
+
+    fn told(callee: Notification) -> Strategy {
+        Strategy { callee: Some(callee), ..Strategy::default() }
+    }
 
     #[test]
     fn every_control_message_survives_its_encoding() {
@@ -130,6 +139,7 @@ mod tests {
             Control::Opened(Some(3)),
             Control::Opened(None),
             Control::Propose(Strategy::default(), 65536),
+            Control::Propose(told(Notification::Spin), 1),
             Control::Agreed(true),
             Control::Agreed(false),
             Control::Close,
@@ -138,6 +148,21 @@ mod tests {
             let (bytes, len) = control.encode();
             assert_eq!(Control::decode(&bytes[..len]), Some(control));
         }
+    }
+
+    #[test]
+    fn a_proposal_is_as_long_as_it_has_to_be() {
+        let usual = Control::Propose(Strategy::default(), 7);
+        assert_eq!(usual.encode().1, 32);
+        let every = core::time::Duration::from_secs(1);
+        let (mut bytes, len) = Control::Propose(told(Notification::Poll { every }), 7).encode();
+        assert_eq!(len, 40);
+        // Its time is missing.
+        assert_eq!(Control::decode(&bytes[..39]), None);
+        bytes[8 + 12] = 7;
+        assert_eq!(Control::decode(&bytes[..len]), None);
+        bytes[8 + 12] = 0;
+        assert_eq!(Control::decode(&bytes[..len]), Some(usual));
     }
 
     #[test]

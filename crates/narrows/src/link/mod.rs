@@ -123,7 +123,7 @@ impl<P: Platform> Link<P> {
     /// How each flow that the peer has opened here wants to learn of messages.
     pub(crate) fn notifications(&self) -> impl Iterator<Item = Notification> {
         let open = self.served.iter().filter(|served| served.target != Target::Nowhere);
-        open.map(|served| served.strategy.notification)
+        open.map(|served| served.strategy.at_callee())
     }
 
     /// Whether it is known that nothing is noted of what its channels carry.

@@ -3,7 +3,8 @@
 //! As text a strategy is its choices joined by `/`, the driver first; what is not named keeps its
 //! default: `in_place/spin/internal`, `copy_lazy/poll=5ms`, `copy_engine/fragment=4096`. The
 //! drivers that copy are named together with their acknowledgement: `copy` (by interrupt),
-//! `copy_lazy`, `copy_batched`.
+//! `copy_lazy`, `copy_batched`. Both ends of a flow learn of messages alike, unless the callee's
+//! notification is named beside: `copy/poll=5ms/callee=interrupt`.
 
 mod text;
 mod words;
@@ -118,6 +119,47 @@ impl Notification {
             }
         }
     }
+
+    fn check(self) -> Result<(), StrategyError> {
+        match self {
+            Notification::Poll { every: t }
+            | Notification::Timer { every: t }
+            | Notification::Coalesced { within: t, .. }
+            | Notification::Hybrid { longest: t }
+                if t.is_zero() || t > Duration::from_secs(3600) =>
+            {
+                Err(StrategyError::Time)
+            }
+            Notification::Coalesced { messages: 0, .. } => Err(StrategyError::Messages),
+            _ => Ok(()),
+        }
+    }
+
+    /// The code, the messages and the time that go to the peer.
+    fn encode(self) -> (u8, u16, u64) {
+        let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
+        match self {
+            Notification::Interrupt => (0, 0, 0),
+            Notification::Spin => (1, 0, 0),
+            Notification::Poll { every } => (2, 0, nanos(every)),
+            Notification::Hybrid { longest } => (3, 0, nanos(longest)),
+            Notification::Coalesced { messages, within } => (4, messages, nanos(within)),
+            Notification::Timer { every } => (5, 0, nanos(every)),
+        }
+    }
+
+    fn decode(code: u8, messages: u16, time: u64) -> Option<Notification> {
+        let time = Duration::from_nanos(time);
+        Some(match code {
+            0 => Notification::Interrupt,
+            1 => Notification::Spin,
+            2 => Notification::Poll { every: time },
+            3 => Notification::Hybrid { longest: time },
+            4 => Notification::Coalesced { messages, within: time },
+            5 => Notification::Timer { every: time },
+            _ => return None,
+        })
+    }
 }
 
 /// How a receiver gives credit back.
@@ -138,8 +180,11 @@ pub struct Strategy {
     pub placement: Placement,
     /// Which way.
     pub transfer: Transfer,
-    /// How the receivers of both directions learn of messages.
+    /// How the caller learns of responses, and the callee of requests unless that is said below.
     pub notification: Notification,
+    /// How the callee learns of requests, or the receiver of messages where the flow leads to a
+    /// port; none if as [`Strategy::notification`] says.
+    pub callee: Option<Notification>,
     /// How credit comes back.
     pub acknowledgement: Acknowledgement,
     /// Requests in one message, at least 1.
@@ -170,31 +215,32 @@ impl Acknowledgement {
     }
 }
 
-/// Bytes of a strategy in a control message.
-pub const ENCODED: usize = 24;
+/// Bytes of a strategy, and those of them that one has which names no notification of the callee's:
+/// the others are 0 then.
+pub const ENCODED: usize = 32;
+pub(crate) const SHORT: usize = 24;
 
 impl Strategy {
     pub(crate) const DEFAULT: Strategy = Strategy {
         placement: Placement::External,
         transfer: Transfer::Copy,
         notification: Notification::Hybrid { longest: HYBRID },
+        callee: None,
         acknowledgement: Acknowledgement::Batched,
         granularity: 1,
         fragment: FRAGMENT,
     };
 
+    /// How the callee learns of requests, or a port's receiver of messages.
+    #[must_use]
+    pub fn at_callee(&self) -> Notification {
+        self.callee.unwrap_or(self.notification)
+    }
+
     /// The bytes that go to the peer: docs/WIRE.md, control messages.
     #[must_use]
     pub fn encode(&self) -> [u8; ENCODED] {
-        let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
-        let (notification, messages, time) = match self.notification {
-            Notification::Interrupt => (0, 0, 0),
-            Notification::Spin => (1, 0, 0),
-            Notification::Poll { every } => (2, 0, nanos(every)),
-            Notification::Hybrid { longest } => (3, 0, nanos(longest)),
-            Notification::Coalesced { messages, within } => (4, messages, nanos(within)),
-            Notification::Timer { every } => (5, 0, nanos(every)),
-        };
+        let (notification, messages, time) = self.notification.encode();
         let mut bytes = [0; ENCODED];
         bytes[0] = self.transfer as u8;
         bytes[1] = self.placement.code() as u8;
@@ -204,6 +250,12 @@ impl Strategy {
         bytes[6..8].copy_from_slice(&self.granularity.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.fragment.to_le_bytes());
         bytes[16..24].copy_from_slice(&time.to_le_bytes());
+        if let Some(callee) = self.callee {
+            let (notification, messages, time) = callee.encode();
+            bytes[12] = notification + 1;
+            bytes[14..16].copy_from_slice(&messages.to_le_bytes());
+            bytes[24..32].copy_from_slice(&time.to_le_bytes());
+        }
         bytes
     }
 
@@ -211,9 +263,11 @@ impl Strategy {
     #[must_use]
     pub fn decode(bytes: &[u8; ENCODED]) -> Option<Strategy> {
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        let mut time = [0; 8];
-        time.copy_from_slice(&bytes[16..24]);
-        let time = Duration::from_nanos(u64::from_le_bytes(time));
+        let time = |at: usize| {
+            let mut time = [0; 8];
+            time.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(time)
+        };
         let strategy = Strategy {
             transfer: match bytes[0] {
                 0 => Transfer::Copy,
@@ -229,14 +283,10 @@ impl Strategy {
                 2 => Acknowledgement::Interrupt,
                 _ => return None,
             },
-            notification: match bytes[3] {
-                0 => Notification::Interrupt,
-                1 => Notification::Spin,
-                2 => Notification::Poll { every: time },
-                3 => Notification::Hybrid { longest: time },
-                4 => Notification::Coalesced { messages: short(4), within: time },
-                5 => Notification::Timer { every: time },
-                _ => return None,
+            notification: Notification::decode(bytes[3], short(4), time(16))?,
+            callee: match bytes[12] {
+                0 => None,
+                code => Some(Notification::decode(code - 1, short(14), time(24))?),
             },
             granularity: short(6),
             fragment: u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
@@ -244,27 +294,24 @@ impl Strategy {
         strategy.check().ok()
     }
 
-    /// The strategy itself, if its figures are possible.
+    /// The strategy itself, if its figures are possible; without the callee's notification if that
+    /// is the caller's.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn check(self) -> Result<Strategy, StrategyError> {
-        match self.notification {
-            Notification::Poll { every: t }
-            | Notification::Timer { every: t }
-            | Notification::Coalesced { within: t, .. }
-            | Notification::Hybrid { longest: t }
-                if t.is_zero() || t > Duration::from_secs(3600) =>
-            {
-                Err(StrategyError::Time)
-            }
-            Notification::Coalesced { messages: 0, .. } => Err(StrategyError::Messages),
+        self.notification.check()?;
+        self.at_callee().check()?;
+        match self {
             _ if Placement::from_code(self.placement.code()) != Some(self.placement) => {
                 Err(StrategyError::Region)
             }
             _ if self.granularity == 0 => Err(StrategyError::Granularity),
             _ if self.fragment < 64 => Err(StrategyError::Fragment),
-            _ => Ok(self),
+            _ => {
+                let callee = self.callee.filter(|callee| *callee != self.notification);
+                Ok(Strategy { callee, ..self })
+            }
         }
     }
 }
@@ -294,7 +341,7 @@ impl fmt::Display for StrategyError {
                 "a strategy is words joined by '/': copy, copy_lazy, copy_batched, single_copy, \
                  in_place or copy_engine; interrupt, spin, poll=TIME, timer=TIME, hybrid=TIME or \
                  coalesced=N:TIME; internal, external or region=N; ack_interrupt, ack_lazy or \
-                 ack_batched; granularity=K; fragment=BYTES"
+                 ack_batched; granularity=K; fragment=BYTES; callee=interrupt, callee=spin and so on"
             }
             StrategyError::Time => {
                 "a time in a strategy is like 50us, 5ms or 1s: above zero, at most an hour"

@@ -23,6 +23,33 @@ fn time(text: &str) -> Result<Duration, StrategyError> {
     number.checked_mul(nanos).map(Duration::from_nanos).ok_or(StrategyError::Time)
 }
 
+impl FromStr for Notification {
+    type Err = StrategyError;
+
+    fn from_str(word: &str) -> Result<Notification, StrategyError> {
+        let (name, value) =
+            word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        let timed = |usual| value.map_or(Ok(usual), time);
+        Ok(match (name, value) {
+            ("interrupt", None) => Notification::Interrupt,
+            ("spin", None) => Notification::Spin,
+            ("poll", _) => Notification::Poll { every: timed(POLL)? },
+            ("timer", _) => Notification::Timer { every: timed(POLL)? },
+            ("hybrid", _) => Notification::Hybrid { longest: timed(HYBRID)? },
+            ("coalesced", None) => {
+                let (messages, within) = COALESCED;
+                Notification::Coalesced { messages, within }
+            }
+            ("coalesced", Some(value)) => {
+                let (n, within) = value.split_once(':').ok_or(StrategyError::Messages)?;
+                let messages = n.parse().map_err(|_| StrategyError::Messages)?;
+                Notification::Coalesced { messages, within: time(within)? }
+            }
+            _ => return Err(StrategyError::Word),
+        })
+    }
+}
+
 impl FromStr for Strategy {
     type Err = StrategyError;
 
@@ -42,30 +69,6 @@ impl FromStr for Strategy {
                 ("single_copy", true) => driver(Transfer::SingleCopy, Acknowledgement::Batched),
                 ("in_place", true) => driver(Transfer::InPlace, Acknowledgement::Batched),
                 ("copy_engine", true) => driver(Transfer::CopyEngine, Acknowledgement::Batched),
-                ("interrupt", true) => s.notification = Notification::Interrupt,
-                ("spin", true) => s.notification = Notification::Spin,
-                ("poll", true) => {
-                    s.notification = Notification::Poll { every: POLL };
-                }
-                ("poll", false) => s.notification = Notification::Poll { every: time(value)? },
-                ("timer", true) => {
-                    s.notification = Notification::Timer { every: POLL };
-                }
-                ("timer", false) => s.notification = Notification::Timer { every: time(value)? },
-                ("hybrid", true) => s.notification = Strategy::default().notification,
-                ("hybrid", false) => {
-                    s.notification = Notification::Hybrid { longest: time(value)? }
-                }
-                ("coalesced", true) => {
-                    let (messages, within) = COALESCED;
-                    s.notification = Notification::Coalesced { messages, within };
-                }
-                ("coalesced", false) => {
-                    let (n, within) = value.split_once(':').ok_or(StrategyError::Messages)?;
-                    let messages = n.parse().map_err(|_| StrategyError::Messages)?;
-                    let within = time(within)?;
-                    s.notification = Notification::Coalesced { messages, within };
-                }
                 ("internal", true) => s.placement = Placement::Internal,
                 ("external", true) => s.placement = Placement::External,
                 ("region", false) => {
@@ -81,7 +84,8 @@ impl FromStr for Strategy {
                 ("fragment", false) => {
                     s.fragment = value.parse().map_err(|_| StrategyError::Fragment)?;
                 }
-                _ => return Err(StrategyError::Word),
+                ("callee", false) => s.callee = Some(value.parse()?),
+                _ => s.notification = word.parse()?,
             }
         }
         s.check()
@@ -165,6 +169,9 @@ impl fmt::Display for Strategy {
         write!(f, "/{}/{}", self.notification, self.placement)?;
         if !copied && self.acknowledgement != Acknowledgement::Batched {
             write!(f, "/{}", self.acknowledgement)?;
+        }
+        if let Some(callee) = self.callee.filter(|callee| *callee != self.notification) {
+            write!(f, "/callee={callee}")?;
         }
         if self.granularity != 1 {
             write!(f, "/granularity={}", self.granularity)?;

@@ -37,6 +37,7 @@ fn strategies() -> impl proptest::strategy::Strategy<Value = Strategy> {
         3 => Notification::Hybrid { longest: time },
         _ => Notification::Coalesced { messages, within: time },
     });
+    let told = (notification.clone(), prop::option::of(notification));
     let transfer = prop::sample::select(vec![
         Transfer::Copy,
         Transfer::SingleCopy,
@@ -50,11 +51,12 @@ fn strategies() -> impl proptest::strategy::Strategy<Value = Strategy> {
     ]);
     let placement = prop::sample::select(vec![Placement::Internal, Placement::External]);
     let figures = (prop::sample::select(vec![1_u16, 1, 2, 3, 8]), 64_u32..5000);
-    (placement, transfer, notification, acknowledgement, figures).prop_map(
-        |(placement, transfer, notification, acknowledgement, (granularity, fragment))| Strategy {
+    (placement, transfer, told, acknowledgement, figures).prop_map(
+        |(placement, transfer, told, acknowledgement, (granularity, fragment))| Strategy {
             placement,
             transfer,
-            notification,
+            notification: told.0,
+            callee: told.1.filter(|callee| *callee != told.0),
             acknowledgement,
             granularity,
             fragment,

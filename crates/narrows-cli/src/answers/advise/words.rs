@@ -2,7 +2,7 @@
 
 use crate::base::table::number;
 use crate::experiments::advice::{Found, Judge, Trial, same_kind};
-use crate::formats::strategy::kind;
+use crate::formats::strategy::{callee, kind};
 use crate::rig::plan::Least;
 use narrows::strategy::{Notification, Placement, Strategy, Transfer};
 
@@ -45,16 +45,18 @@ pub(super) struct Verdict<'f> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Axis {
     Notification,
+    Callee,
     Transfer,
     Placement,
 }
 
-const AXES: [Axis; 3] = [Axis::Notification, Axis::Placement, Axis::Transfer];
+const AXES: [Axis; 4] = [Axis::Notification, Axis::Callee, Axis::Placement, Axis::Transfer];
 
 impl Axis {
     fn differ(self, one: &Strategy, other: &Strategy) -> bool {
         match self {
             Axis::Notification => kind(one) != kind(other),
+            Axis::Callee => one.callee.map(|_| callee(one)) != other.callee.map(|_| callee(other)),
             Axis::Transfer => one.transfer != other.transfer,
             Axis::Placement => one.placement != other.placement,
         }
@@ -70,6 +72,15 @@ impl Axis {
                 Notification::Timer { .. } => "a timer that always looks",
                 Notification::Hybrid { .. } => "looking before sleeping (hybrid)",
                 Notification::Coalesced { .. } => "one bell for several messages (coalesced)",
+            },
+            Axis::Callee => match by.callee {
+                None => "a callee that is told as the caller is",
+                Some(Notification::Interrupt) => "an interrupt of the callee for each message",
+                Some(Notification::Spin) => "a callee that spins",
+                Some(Notification::Poll { .. }) => "a callee that polls",
+                Some(Notification::Timer { .. }) => "a callee with a timer that always looks",
+                Some(Notification::Hybrid { .. }) => "a callee that looks before sleeping (hybrid)",
+                Some(Notification::Coalesced { .. }) => "one bell of the callee's for several",
             },
             Axis::Transfer => match by.transfer {
                 Transfer::Copy => "copying on both sides",

@@ -57,6 +57,9 @@ pub(super) fn text(row: &PlanRow, heading: &str) -> String {
             "95 of 100 are within {percent:.0} % of what is simulated, and what differs by less is \
              called equal"
         ),
+        None if row.flows.iter().any(|flow| flow.strategy.contains("/callee=")) => {
+            "narrows bench tune --against simulator --callees says how near they come".to_owned()
+        }
         None => "narrows bench tune --against host says how near they come here".to_owned(),
     };
     let words = format!("Loads are the model's: {near}. narrows advise tries them.");

@@ -183,7 +183,8 @@ pub(super) fn complexity(by: &Strategy) -> u32 {
     let rank = NOTIFICATIONS.iter().position(|name| *name == kind(by));
     let notification = rank.unwrap_or_default() as u32;
     let placement = u32::from(by.placement != Placement::External);
-    transfer + acknowledgement + notification + placement + u32::from(by.granularity) - 1
+    let callee = u32::from(by.callee.is_some());
+    transfer + acknowledgement + notification + callee + placement + u32::from(by.granularity) - 1
 }
 
 /// Twice the standard error of the mean difference of two rows of repeats, which were taken in

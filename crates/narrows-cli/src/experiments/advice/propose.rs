@@ -2,7 +2,7 @@
 
 use super::judge::complexity;
 use super::{Assignment, Question, fits};
-use crate::formats::strategy::{NOTIFICATIONS, kind};
+use crate::formats::strategy::{NOTIFICATIONS, callee, kind};
 use crate::rig::plan::{Least, Limits, NoPlan, Planner, Subject};
 use narrows::strategy::{Placement, Strategy, Transfer};
 
@@ -20,7 +20,7 @@ const PLACEMENTS: [Placement; 2] = [Placement::Internal, Placement::External];
 
 /// Whether two strategies differ in times, numbers and acknowledgements only.
 pub(crate) fn same_kind(one: &Strategy, other: &Strategy) -> bool {
-    let of = |by: &Strategy| (kind(by), by.transfer, by.placement);
+    let of = |by: &Strategy| (kind(by), callee(by), by.transfer, by.placement);
     of(one) == of(other)
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn same_kind(one: &Strategy, other: &Strategy) -> bool {
 /// message are one: what gathers well differs by transfer.
 fn are_near(one: &Strategy, other: &Strategy) -> bool {
     let same = [
-        one.notification == other.notification,
+        (one.notification, one.callee) == (other.notification, other.callee),
         (one.transfer, one.granularity) == (other.transfer, other.granularity),
         one.placement == other.placement,
         one.acknowledgement == other.acknowledgement,

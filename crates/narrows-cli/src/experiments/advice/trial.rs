@@ -5,7 +5,7 @@ use crate::base::failure::Failure;
 use crate::base::latencies::Latencies;
 use crate::base::options::Global;
 use crate::experiments::run::{self, Fared, Outcome, longest};
-use crate::formats::strategy::Policy;
+use crate::formats::strategy::{self, Policy};
 use crate::formats::workload::{Flow, Offers, Source, Workload};
 use crate::rig::peer::Peer;
 use crate::rig::place::{Place, sleep_until};
@@ -184,7 +184,7 @@ pub(crate) fn on_chip(
         ..sim::Needs::default()
     };
     let inputs = workload.inputs()?;
-    let looks = assignment.iter().map(|by| by.notification.pause()).max().unwrap_or_default();
+    let looks = assignment.iter().map(strategy::pause).max().unwrap_or_default();
     let mut trial = Trial::new(assignment, fit, false);
     let mut all: Vec<Latencies> = workload.flows.iter().map(|_| Latencies::default()).collect();
     sim::run(global, chip, &needs, |mut peer| {
@@ -194,7 +194,7 @@ pub(crate) fn on_chip(
         let first = Workload { duration: first, ..assigned(workload, &trial, 0) };
         let made = once(&mut peer, (&first, offers), &inputs)?;
         let rate = calls(workload, &made) / made.wall.as_secs_f64();
-        let spins = |by: &Strategy| by.notification == Notification::Spin;
+        let spins = |by: &Strategy| [by.notification, by.at_callee()].contains(&Notification::Spin);
         let mut span = duration(workload, rate);
         if assignment.iter().any(spins) && !workload.is_changing() {
             let periods = workload.slowest().unwrap_or_default() * LOOKED;

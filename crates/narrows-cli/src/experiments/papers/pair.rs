@@ -3,7 +3,7 @@
 use crate::base::failure::{Failure, Kind};
 use narrows::endpoint::{Function, Limits, Node};
 use narrows::link::LinkId;
-use narrows::platform::{Platform, Wait, Watch};
+use narrows::platform::Watch;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::{Cpu, RegionWords};
 use narrows_sim::engine::{Settings, Simulation};
@@ -93,7 +93,7 @@ fn meet(cpu: &Cpu) -> Outcome<Side> {
     }
 }
 
-/// Serves calls until the link ends, waiting as the caller's flows say.
+/// Serves calls until the link ends, waiting as the flows say that it does.
 ///
 /// # Errors
 /// None.
@@ -104,27 +104,10 @@ pub fn serve(mut side: Side, library: &mut [Function<'_>]) -> Outcome<()> {
     Ok(())
 }
 
-/// Serves calls until the link ends, woken by interrupts however the caller waits.
-///
-/// # Errors
-/// None.
-pub fn serve_by_interrupt(mut side: Side, library: &mut [Function<'_>]) -> Outcome<()> {
-    while side.node.link(side.link).check().is_ok() {
-        if side.node.try_serve(library) > 0 {
-            continue;
-        }
-        if !side.node.arm() {
-            side.cpu.wait(NOTHING, Wait::Bell, None);
-        }
-        side.node.disarm();
-        side.node.poll();
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows::platform::{Platform, Wait};
 
     fn chip() -> Chip {
         crate::formats::platform::load("davinci").unwrap()

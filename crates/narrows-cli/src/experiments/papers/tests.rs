@@ -7,7 +7,7 @@ use super::{known, measure, s2};
 use std::collections::BTreeSet;
 
 /// What the sources published, by experiment: how many figures, and how many orders of them.
-const PUBLISHED: [(&str, usize, usize); 36] = [
+const PUBLISHED: [(&str, usize, usize); 37] = [
     ("S0.timer", 2, 0),
     ("S0.phases.128", 6, 0),
     ("S0.phases.32768", 6, 0),
@@ -17,6 +17,7 @@ const PUBLISHED: [(&str, usize, usize); 36] = [
     ("S0.internal-copy.8192", 1, 0),
     ("S1.notification", 3, 0),
     ("S0.notification.sizes", 8, 0),
+    ("S0.notification.both", 1, 0),
     ("S0.voip.workload", 18, 3),
     ("S0.voip.polling-interval", 10, 2),
     ("S1.gateway.1K", 3, 0),

@@ -30,6 +30,8 @@ A strategy is a driver and what differs from hybrid/external, joined by '/':
                    copy_engine
   notification:    interrupt, spin, poll=TIME, timer=TIME, hybrid=TIME,
                    coalesced=N:TIME
+  callee:          callee=interrupt, callee=poll=TIME and so on, where the
+                   callee is to learn of requests in a way of its own
   placement:       internal, external
   acknowledgement: ack_interrupt, ack_lazy, ack_batched
   and:             granularity=K requests in a message, fragment=BYTES

@@ -8,13 +8,17 @@ use crate::rig::place::Place;
 use narrows::endpoint::FlowError;
 use narrows::strategy::{Notification, Strategy};
 use narrows_tune::control::{Cause, ControlError, Controller, Decision, Handle, Learner, Switch};
-use narrows_tune::model::{Flow, estimate};
+use narrows_tune::model::{Flow, Waits, estimate};
 use narrows_tune::optimise::Dsp;
 use narrows_tune::rooms::ControlRooms;
 use std::time::Duration;
 
 /// Parts per million of a percent.
 const PERCENT: f64 = 1e4;
+
+/// How both sides wait for calls that are learnt from.
+const BY_INTERRUPT: Waits =
+    Waits { caller: Notification::Interrupt, callee: Notification::Interrupt };
 
 /// What is known of one of the workload's flows.
 #[derive(Default)]
@@ -168,7 +172,7 @@ impl<'a, 's> Pilot<'a, 's> {
     pub fn wants(&self, lane: usize) -> bool {
         let Some(handle) = self.flows.get(lane).and_then(|one| one.handle) else { return false };
         let by = self.controller.strategy_of(handle);
-        let told = by.is_some_and(|by| by.notification == Notification::Interrupt);
+        let told = by.is_some_and(|by| Waits::of(&by) == BY_INTERRUPT);
         let flow = &self.setup.flows[lane].flow;
         told && !self.setup.known && !self.learnt.iter().any(|(known, _)| known == flow)
     }

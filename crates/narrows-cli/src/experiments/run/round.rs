@@ -12,7 +12,7 @@ use super::setup::Setup;
 use crate::base::failure::{Failure, Kind};
 use crate::base::progress::Progress;
 use crate::base::report::DecisionRow;
-use crate::formats::strategy::Policy;
+use crate::formats::strategy::{self, Policy};
 use crate::formats::workload::{Offers, Schedule, Source, Work, Workload};
 use crate::rig::peer::Peer;
 use crate::rig::phases::{self, Call, Scale};
@@ -339,7 +339,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         let of = |lane: &Lane<'_>| of(lane).saturating_mul(lane.outstanding() as u32);
         let work: Duration = self.lanes.iter().flatten().map(of).sum();
         let lanes = self.lanes.iter().flatten();
-        let wait = lanes.map(|lane| lane.strategy.notification.pause());
+        let wait = lanes.map(|lane| strategy::pause(&lane.strategy));
         let wait = wait.max().unwrap_or_default();
         work.saturating_mul(2).saturating_add(wait.saturating_mul(4))
     }

@@ -24,6 +24,7 @@ const SAFE: Strategy = Strategy {
     placement: Placement::External,
     acknowledgement: Acknowledgement::Batched,
     notification: Notification::Interrupt,
+    callee: None,
     granularity: 1,
     fragment: 8192,
 };
@@ -139,7 +140,8 @@ fn fits(machine: &Machine, bytes: u32, by: &Strategy) -> bool {
     let internal = by.placement == Placement::Internal;
     let longest = machine.longest[usize::from(!internal)];
     let engine = by.transfer != Transfer::CopyEngine || machine.engine;
-    let told = !matches!(by.notification, Notification::Coalesced { .. } | Notification::Spin);
+    let waits = |how| matches!(how, Notification::Coalesced { .. } | Notification::Spin);
+    let told = !waits(by.notification) && !waits(by.at_callee());
     bytes <= longest && engine && told && by.granularity == 1
 }
 

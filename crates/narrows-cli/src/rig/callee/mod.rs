@@ -240,7 +240,7 @@ fn echo<P: Place>(node: &mut Node<P>, longest: usize, mode: Mode) -> bool {
         }
     }
     node.set_strategy(strategy);
-    node.set_notification(strategy.notification);
+    node.set_notification(strategy.at_callee());
     let mut buffer = vec![0; longest];
     let answered = ports.clone().cycle().find_map(|port| {
         let last = answer(node, port, &mut buffer, late);

@@ -175,6 +175,7 @@ impl Measured {
             &mut caller.poll,
             &mut caller.look,
             &mut caller.rung,
+            &mut caller.looked,
             &mut caller.timer,
             &mut caller.late,
             ack_interrupt,

@@ -176,6 +176,9 @@ pub(crate) fn measure<P: Place>(
             [parameters.caller.upkeep, parameters.callee.upkeep] = upkeep;
         }
     }
+    let looked = bench.point(literal("copy_batched/interrupt/external/callee=spin"), short)?;
+    let copied = copies(&parameters.caller.external_spin);
+    parameters.caller.looked = (looked.caller - told.caller - copied).max(0.0);
     Ok(parameters)
 }
 

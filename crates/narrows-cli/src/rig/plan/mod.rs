@@ -14,7 +14,7 @@ use narrows_tune::optimise::{
     Blocks, Choice, Deadlines, Delay, Dsp, Group, Problem, Timing, Unsolved,
 };
 use narrows_tune::rooms::SearchRooms;
-use timing::Waits;
+use timing::AllWaits;
 
 pub(crate) use crate::rig::plan::refusal::refused;
 pub(crate) use crate::rig::plan::terms::{
@@ -32,7 +32,7 @@ pub(crate) struct Planner<'a> {
     pub subjects: &'a [Subject],
     pub least: Least,
     ways: Vec<Vec<Way>>,
-    waits: Waits,
+    waits: AllWaits,
     /// Of each flow, what each of its ways takes by each way in which its core may wait.
     estimates: Vec<Vec<Estimate>>,
 }
@@ -48,7 +48,7 @@ impl<'a> Planner<'a> {
         for (number, subject) in subjects.iter().enumerate() {
             ways.push(ways_of(machine, subject).map_err(|why| NoPlan::Impossible(number, why))?);
         }
-        let waits = Waits::of(&ways);
+        let waits = AllWaits::of(&ways);
         let each = subjects.iter().zip(&ways).map(|(subject, ways)| {
             let of = |way| waits.estimates(&machine.costs, &subject.flow, way);
             ways.iter().flat_map(of).collect()

@@ -1,9 +1,8 @@
 //! What is planned, what for, and what comes of it.
 
 use narrows::memory::Class;
-use narrows::notify;
 use narrows::strategy::{Notification, Strategy};
-use narrows_tune::model::{Costs, Estimate, Flow, WHOLE};
+use narrows_tune::model::{Costs, Estimate, Flow, WHOLE, Waits};
 use narrows_tune::optimise::{Found, Unsolved};
 
 /// What flows are planned for.
@@ -46,9 +45,14 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// Whether both cores look all the time.
+    /// Whether the calling core looks all the time.
     pub fn spins(&self) -> bool {
         self.strategy.notification == Notification::Spin
+    }
+
+    /// Whether the core that is called does.
+    pub fn callee_spins(&self) -> bool {
+        self.strategy.at_callee() == Notification::Spin
     }
 
     /// Time of the calling core, in parts per million: all of it for a flow that spins.
@@ -91,10 +95,11 @@ impl Plan {
         paced.map(|one| u64::from(one.way.estimate.load)).sum()
     }
 
-    /// How a DSP waits: as the quickest of its flows wants it; none if it has none.
-    pub(super) fn soonest(&self, dsp: u8) -> Option<Notification> {
+    /// How a DSP waits, and how the calling core may for its flows: as the quickest of them wants
+    /// it; none if it has none.
+    pub(super) fn soonest(&self, dsp: u8) -> Option<Waits> {
         let here = self.given.iter().filter(|one| one.dsp == dsp);
-        notify::quickest(here.map(|one| one.way.strategy.notification))
+        Waits::quickest(here.map(|one| Waits::of(&one.way.strategy)))
     }
 
     /// Bytes of internal memory of a DSP.

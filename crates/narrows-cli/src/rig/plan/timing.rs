@@ -3,41 +3,40 @@
 
 use super::Planner;
 use super::terms::{Limits, Plan, Way};
-use narrows::notify;
-use narrows::strategy::Notification;
-use narrows_tune::model::{Buffers, Costs, Estimate, Flow, beside, picos};
+use narrows_tune::model::{Buffers, Costs, Estimate, Flow, Waits, beside, picos};
 use narrows_tune::optimise::{Delay, Slack, Timing};
 
-/// The ways in which a core may wait that serves some of these flows: as the quickest wants it.
+/// The ways in which cores may wait that have some of these flows: as the quickest wants it.
 #[derive(Clone, Debug)]
-pub(super) struct Waits {
-    all: Vec<Notification>,
-    /// Of one and another, that of a core with a flow of each.
+pub(super) struct AllWaits {
+    all: Vec<Waits>,
+    /// Of one and another, that of cores with a flow of each.
     pub joined: Vec<u16>,
 }
 
-impl Waits {
-    pub fn of(ways: &[Vec<Way>]) -> Waits {
-        let mut all: Vec<Notification> = Vec::new();
+impl AllWaits {
+    pub fn of(ways: &[Vec<Way>]) -> AllWaits {
+        let mut all: Vec<Waits> = Vec::new();
         for way in ways.iter().flatten() {
-            if !all.contains(&way.strategy.notification) {
-                all.push(way.strategy.notification);
+            let waits = Waits::of(&way.strategy);
+            if !all.contains(&waits) {
+                all.push(waits);
             }
         }
         // What two of them make together may be a third.
         let mut at = 0;
         while at < all.len() {
             for other in 0..at {
-                let both = notify::quickest([all[at], all[other]].into_iter());
+                let both = Waits::quickest([all[at], all[other]].into_iter());
                 all.extend(both.filter(|both| !all.contains(both)));
             }
             at += 1;
         }
         let place = |how| all.iter().position(|one| *one == how).unwrap_or_default() as u16;
         let pairs = all.iter().flat_map(|one| all.iter().map(move |other| [*one, *other]));
-        let joined = pairs.map(|pair| notify::quickest(pair.into_iter()).map_or(0, place));
+        let joined = pairs.map(|pair| Waits::quickest(pair.into_iter()).map_or(0, place));
         let joined = joined.collect();
-        Waits { all, joined }
+        AllWaits { all, joined }
     }
 
     pub fn len(&self) -> usize {
@@ -45,14 +44,14 @@ impl Waits {
     }
 
     pub fn own(&self, way: &Way) -> u16 {
-        let how = way.strategy.notification;
+        let how = Waits::of(&way.strategy);
         self.all.iter().position(|one| *one == how).unwrap_or_default() as u16
     }
 
     /// What a way takes by each of them, as far as a flow that has it may find its core wait so.
     pub fn estimates(&self, costs: &Costs, flow: &Flow, way: &Way) -> Vec<Estimate> {
         let own = self.own(way);
-        let of = |(number, soonest): (usize, &Notification)| {
+        let of = |(number, soonest): (usize, &Waits)| {
             let joined = self.joined[usize::from(own) * self.len() + number];
             if usize::from(joined) != number {
                 return way.estimate;
@@ -65,7 +64,7 @@ impl Waits {
 
 /// What a way takes where the core waits so. What budgets count stays what was chosen by, which
 /// adds up.
-fn timed(costs: &Costs, flow: &Flow, way: &Way, soonest: Notification) -> Estimate {
+fn timed(costs: &Costs, flow: &Flow, way: &Way, soonest: Waits) -> Estimate {
     let Estimate { load, work, memory, buffers, .. } = way.estimate;
     let made = beside(costs, flow, &way.strategy, soonest);
     made.map_or(way.estimate, |made| Estimate { load, work, memory, buffers, ..made })
@@ -129,7 +128,7 @@ impl Planner<'_> {
         let each = plan.given.iter_mut().zip(self.subjects).zip(soonest);
         for ((given, subject), soonest) in each {
             let way = &mut given.way;
-            let soonest = soonest.unwrap_or(way.strategy.notification);
+            let soonest = soonest.unwrap_or(Waits::of(&way.strategy));
             way.estimate = timed(&self.machine.costs, &subject.flow, way, soonest);
         }
         let delays = self.delays(plan);

@@ -3,7 +3,7 @@
 use super::terms::{Given, Plan};
 use crate::base::statistics::percentile;
 use crate::rig::plan::Planner;
-use narrows_tune::model::{Phases, Stream, WHOLE, latencies, stream};
+use narrows_tune::model::{Phases, Stream, WHOLE, Waits, latencies, stream};
 
 /// Latencies of which percentiles are taken, and their seed.
 const SAMPLES: usize = 2000;
@@ -30,7 +30,7 @@ impl Planner<'_> {
     pub fn queued(&self, plan: &Plan, flow: usize, phases: Phases) -> Option<Queued> {
         let stream = |(given, subject): (&Given, &super::terms::Subject)| {
             let by = &given.way.strategy;
-            let soonest = plan.soonest(given.dsp).unwrap_or(by.notification);
+            let soonest = plan.soonest(given.dsp).unwrap_or(Waits::of(by));
             let one = stream(&self.machine.costs, &subject.flow, by, soonest).ok()?;
             Some(Stream { dsp: given.dsp, ..one })
         };

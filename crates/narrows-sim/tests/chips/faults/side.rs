@@ -58,6 +58,13 @@ pub fn strategy(dice: &Dice) -> Strategy {
             Notification::Hybrid { longest: time },
             Notification::Coalesced { messages: 3, within: time },
         ]),
+        callee: dice.pick(&[
+            None,
+            None,
+            Some(Notification::Interrupt),
+            Some(Notification::Spin),
+            Some(Notification::Poll { every: time }),
+        ]),
         acknowledgement: dice.pick(&[
             Acknowledgement::Interrupt,
             Acknowledgement::Lazy,

@@ -15,6 +15,18 @@ fn time() -> impl Values<Value = Duration> {
     prop_oneof![round(1), round(1_000), round(1_000_000), round(1_000_000_000)]
 }
 
+fn notifications() -> impl Values<Value = Notification> {
+    prop_oneof![
+        Just(Notification::Interrupt),
+        Just(Notification::Spin),
+        time().prop_map(|every| Notification::Poll { every }),
+        time().prop_map(|every| Notification::Timer { every }),
+        time().prop_map(|longest| Notification::Hybrid { longest }),
+        (1u16.., time())
+            .prop_map(|(messages, within)| Notification::Coalesced { messages, within }),
+    ]
+}
+
 fn strategies() -> impl Values<Value = Strategy> {
     let placement = prop_oneof![
         Just(Placement::Internal),
@@ -27,26 +39,19 @@ fn strategies() -> impl Values<Value = Strategy> {
         Just(Transfer::InPlace),
         Just(Transfer::CopyEngine),
     ];
-    let notification = prop_oneof![
-        Just(Notification::Interrupt),
-        Just(Notification::Spin),
-        time().prop_map(|every| Notification::Poll { every }),
-        time().prop_map(|every| Notification::Timer { every }),
-        time().prop_map(|longest| Notification::Hybrid { longest }),
-        (1u16.., time())
-            .prop_map(|(messages, within)| Notification::Coalesced { messages, within }),
-    ];
+    let told = (notifications(), proptest::option::of(notifications()));
     let acknowledgement = prop_oneof![
         Just(Acknowledgement::Interrupt),
         Just(Acknowledgement::Lazy),
         Just(Acknowledgement::Batched),
     ];
     let figures = (1u16.., 64u32..);
-    (placement, transfer, notification, acknowledgement, figures).prop_map(
-        |(placement, transfer, notification, acknowledgement, (granularity, fragment))| Strategy {
+    (placement, transfer, told, acknowledgement, figures).prop_map(
+        |(placement, transfer, told, acknowledgement, (granularity, fragment))| Strategy {
             placement,
             transfer,
-            notification,
+            notification: told.0,
+            callee: told.1.filter(|callee| *callee != told.0),
             acknowledgement,
             granularity,
             fragment,
@@ -107,6 +112,12 @@ fn impossible_text_is_refused_with_its_reason() {
         ("granularity=0", StrategyError::Granularity),
         ("granularity=65536", StrategyError::Granularity),
         ("fragment=63", StrategyError::Fragment),
+        ("callee", StrategyError::Word),
+        ("callee=", StrategyError::Word),
+        ("callee=internal", StrategyError::Word),
+        ("callee=callee=spin", StrategyError::Word),
+        ("spin/callee=poll=0s", StrategyError::Time),
+        ("spin/callee=coalesced=0:1ms", StrategyError::Messages),
     ] {
         assert_eq!(text.parse::<Strategy>(), Err(error), "{text:?}");
     }
@@ -141,9 +152,46 @@ fn the_bytes_of_a_strategy_are_as_documented() {
             let code = find(&table(section, column), 1, word);
             assert_eq!(field(&bytes, name), u64::from(code), "{name} of {text}");
         }
-        let figures = ["messages", "time", "granularity", "fragment", "zero"];
+        let figures = ["messages", "time", "granularity", "fragment"];
         let figures = figures.map(|name| field(&bytes, name));
-        assert_eq!(figures, [messages, time, 300, 70000, 0], "{text}");
+        assert_eq!(figures, [messages, time, 300, 70000], "{text}");
+        assert_eq!((field(&bytes, "callee"), &bytes[24..]), (0, &[0; 8][..]), "{text}");
+    }
+    for (word, messages, time) in
+        [("interrupt", 0, 0), ("timer=5ms", 0, 5_000_000), ("coalesced=770:1s", 770, 1_000_000_000)]
+    {
+        let text = "spin/callee=".to_string() + word;
+        let bytes = text.parse::<Strategy>().expect("possible").encode();
+        let word = word.split('=').next().unwrap();
+        let code = find(&table("Strategies", "notification"), 1, word);
+        let fields = ["callee", "zero", "callee's messages", "callee's time"];
+        let said = fields.map(|name| field(&bytes, name));
+        assert_eq!(said, [u64::from(code) + 1, 0, messages, time], "{text}");
+    }
+}
+
+#[test]
+fn a_callee_that_is_told_as_the_caller_is_needs_no_word() {
+    let by = |text: &str| text.parse::<Strategy>().expect("possible");
+    assert_eq!(by("poll=5ms/callee=poll=5ms"), by("poll=5ms"));
+    assert_eq!(by("hybrid=9us/callee=spin").at_callee(), Notification::Spin);
+    let every = Duration::from_millis(5);
+    assert_eq!(by("callee=interrupt/poll=5ms").notification, Notification::Poll { every });
+    assert_eq!(by("poll=5ms").at_callee(), Notification::Poll { every });
+}
+
+#[test]
+fn bytes_of_no_notification_of_the_callees_are_refused() {
+    let bytes = "spin/callee=poll=1s".parse::<Strategy>().expect("possible").encode();
+    let with = |at: usize, byte: u8| {
+        let mut bytes = bytes;
+        bytes[at] = byte;
+        Strategy::decode(&bytes)
+    };
+    assert!(with(12, 1).is_some());
+    // No such notification; one of no message; a period of over an hour.
+    for (at, byte) in [(12, 7), (12, 255), (12, 5), (31, 1)] {
+        assert_eq!(with(at, byte), None, "{at}: {byte}");
     }
 }
 
@@ -162,6 +210,9 @@ fn a_strategy_is_said_as_shortly_as_it_is_written() {
         "copy_engine/coalesced=3:1s/internal/granularity=9/fragment=64",
         "copy_engine/poll=1500us/internal",
         "copy_engine/poll=999ns/internal",
+        "in_place/poll=5ms/internal/callee=interrupt",
+        "copy/spin/external/callee=poll=2ms",
+        "copy_engine/interrupt/internal/ack_lazy/callee=coalesced=3:1s/granularity=9/fragment=64",
     ] {
         let strategy = text.parse::<Strategy>();
         assert_eq!(strategy.map(|strategy| strategy.to_string()), Ok(text.to_string()));

@@ -69,6 +69,13 @@ impl Case {
                 Notification::Hybrid { longest: time },
                 Notification::Coalesced { messages: 3, within: time },
             ]),
+            callee: r.pick(&[
+                None,
+                None,
+                Some(Notification::Interrupt),
+                Some(Notification::Spin),
+                Some(Notification::Poll { every: time }),
+            ]),
             acknowledgement: r.pick(&[
                 Acknowledgement::Interrupt,
                 Acknowledgement::Lazy,

@@ -44,15 +44,10 @@ pub(in crate::experiments::bench) fn micros(micros: f64) -> Duration {
     Duration::from_nanos((micros * 1e3) as u64)
 }
 
-/// A strategy that the machine has memory and an engine for, for one flow or for `all`. `trip` is a
-/// short call's, in microseconds.
-fn strategy(random: &mut Rng, machine: &Machine, trip: f64, all: bool) -> Strategy {
-    let transfers = [Transfer::Copy, Transfer::SingleCopy, Transfer::InPlace, Transfer::CopyEngine];
-    let transfer = transfers[random.usize(..if machine.engine { 4 } else { 3 })];
-    let acks = [Acknowledgement::Interrupt, Acknowledgement::Lazy, Acknowledgement::Batched];
-    let inside = machine.longest[0] > 0 && random.bool();
-    // A flow that has the core spin does so for all.
-    let notification = match random.usize(..if all { 5 } else { 4 }) {
+/// How one side learns of messages. `trip` is a short call's, in microseconds. A flow that has the
+/// core spin does so for `all`.
+fn notification(random: &mut Rng, trip: f64, all: bool) -> Notification {
+    match random.usize(..if all { 5 } else { 4 }) {
         0 => Notification::Interrupt,
         1 => Notification::Poll { every: micros(between(random, trip / 4.0, trip * 8.0)) },
         2 => Notification::Hybrid { longest: micros(between(random, 10.0, 2000.0)) },
@@ -61,32 +56,50 @@ fn strategy(random: &mut Rng, machine: &Machine, trip: f64, all: bool) -> Strate
             within: micros(between(random, trip / 4.0, trip * 8.0)),
         },
         _ => Notification::Spin,
-    };
+    }
+}
+
+/// A strategy that the machine has memory and an engine for, for one flow or for `all`. What
+/// callees draw with, if they learn of requests in ways of their own, is no other's.
+fn strategy(
+    random: &mut Rng,
+    callees: Option<&mut Rng>,
+    machine: &Machine,
+    trip: f64,
+    all: bool,
+) -> Strategy {
+    let transfers = [Transfer::Copy, Transfer::SingleCopy, Transfer::InPlace, Transfer::CopyEngine];
+    let transfer = transfers[random.usize(..if machine.engine { 4 } else { 3 })];
+    let acks = [Acknowledgement::Interrupt, Acknowledgement::Lazy, Acknowledgement::Batched];
+    let inside = machine.longest[0] > 0 && random.bool();
+    let notification = notification(random, trip, all);
     Strategy {
         placement: if inside { Placement::Internal } else { Placement::External },
         transfer,
         notification,
+        callee: callees.map(|random| self::notification(random, trip, false)),
         acknowledgement: acks[random.usize(..acks.len())],
         ..Strategy::default()
     }
 }
 
 /// Draws flows until the model gives them a plan; none if it never does.
-pub(super) fn draw(seed: u64, machine: &Machine) -> Option<Case> {
+pub(super) fn draw(seed: u64, machine: &Machine, callees: bool) -> Option<Case> {
     let mut random = Rng::with_seed(seed);
+    let mut apart = callees.then(|| Rng::with_seed(!seed));
     let short = model::Flow { request: 64, response: 64, burst: 1, depth: 1, ..Default::default() };
     let usual = Strategy { notification: Notification::Interrupt, ..Strategy::default() };
     let trip = estimate(&machine.costs, &short, &usual).ok()?.period as f64 / 1e6;
     (0..TRIES).find_map(|_| {
         let count = random.usize(1..=3);
         let alike = random.bool();
-        let first = strategy(&mut random, machine, trip, alike || count == 1);
+        let first = strategy(&mut random, apart.as_mut(), machine, trip, alike || count == 1);
         let alike = alike || count == 1;
         let flows: Option<Vec<_>> = (0..count)
             .map(|_| {
                 let by = match alike {
                     true => first,
-                    false => strategy(&mut random, machine, trip, false),
+                    false => strategy(&mut random, apart.as_mut(), machine, trip, false),
                 };
                 flow(&mut random, machine, by, trip, count)
             })

@@ -27,6 +27,9 @@ pub struct Against {
     /// Against the simulator: what is drawn with; the same seed draws the same
     #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
     pub seed: Option<u64>,
+    /// Against the simulator: callees learn of requests in a way of their own
+    #[arg(long)]
+    pub callees: bool,
 }
 
 impl Against {

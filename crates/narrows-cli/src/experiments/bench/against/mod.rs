@@ -21,6 +21,7 @@ pub(super) fn sensible(asked: &Asked<'_>, args: &Against) -> Result<(), Failure>
         ("--seed", args.seed.is_some(), simulator),
         ("--cases", args.cases.is_some(), simulator),
         ("--case", args.case.is_some(), simulator),
+        ("--callees", args.callees, simulator),
         ("--on", asked.args.place.platform().is_some(), simulator),
         ("--rounds", asked.args.rounds.is_some(), !simulator),
     ];

@@ -63,7 +63,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
         }
         let Some(subject) = slot else { continue };
         progress.say(&format!("case {number} on {name}"));
-        let case = cases::draw(cases::seed(seed, *number), &subject.machine);
+        let case = cases::draw(cases::seed(seed, *number), &subject.machine, args.callees);
         let Some(case) = case else { continue };
         rows.push(simulate(global, subject, *number, &case)?);
         if numbers.len() == 1 {
@@ -74,7 +74,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
     drop(progress);
     let exceeded = rows.iter().flat_map(|row| &row.flows).filter(|flow| flow.taken() > 1.0).count();
     let mut report = Report::new("bench tune", machine(&names), rows);
-    report.notes = text::notes(&report.results, seed);
+    report.notes = text::notes(&report.results, seed, args.callees);
     asked.print(&report, || text::text(&report, &files))?;
     asked.page.write(|| Page::of(&report))?;
     match exceeded {

@@ -33,7 +33,8 @@ fn judged(what: &str, mut all: Vec<Off>, within: f64) -> String {
 }
 
 /// What came of it, in sentences.
-pub(super) fn notes(rows: &[CaseRow], seed: u64) -> Vec<String> {
+pub(super) fn notes(rows: &[CaseRow], seed: u64, callees: bool) -> Vec<String> {
+    let callees = if callees { " --callees" } else { "" };
     let flows = || rows.iter().flat_map(|row| row.flows.iter().map(move |flow| (row, flow)));
     let mut bounds: Vec<Off> =
         flows().map(|(row, flow)| Off { case: row.case, off: flow.taken() }).collect();
@@ -48,7 +49,7 @@ pub(super) fn notes(rows: &[CaseRow], seed: u64) -> Vec<String> {
     let p99 = flows().filter_map(|(row, flow)| Some(Off { case: row.case, off: flow.p99_off()? }));
     vec![
         format!(
-            "{} workloads with {} flows of seed {seed}; each again by --seed {seed} --case N.",
+            "{} workloads with {} flows of seed {seed}; each again by --seed {seed}{callees} --case N.",
             rows.len(),
             bounds.len()
         ),
@@ -87,8 +88,12 @@ fn groups(rows: &[CaseRow]) -> String {
     ]);
     let how = |row: &CaseRow| {
         let [one] = row.strategies.as_slice() else { return "mixed".to_owned() };
-        let word = one.split('/').nth(1).unwrap_or_default();
-        word.split('=').next().unwrap_or_default().to_owned()
+        let word = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
+        let how = word(one.split('/').nth(1).unwrap_or_default());
+        match one.split('/').find_map(|word| word.strip_prefix("callee=")) {
+            Some(callee) => format!("{how}, callee {}", word(callee)),
+            None => how,
+        }
     };
     let key = |row: &CaseRow| format!("{} {}", row.platform, how(row));
     let mut keys: Vec<String> = rows.iter().map(key).collect();

@@ -9,7 +9,7 @@ use crate::experiments::papers::figures::{Experiment, published};
 use crate::experiments::papers::row::Found;
 use crate::rig::plan::{Least, Limits, Machine, Plan, Planner, Subject};
 use narrows::strategy::Strategy;
-use narrows_tune::model::{Access, Buffers, Flow, Parameters, Polling, Results, Side, Told, WHOLE};
+use narrows_tune::model::{Access, Buffers, Flow, Parameters, Polling, Results, Side, WHOLE};
 use std::time::Duration;
 
 /// Bytes of the phases' rows.
@@ -103,7 +103,6 @@ fn parameters(reading: Reading) -> Result<Parameters<f64>, Failure> {
         polling: Polling::Always,
         buffers: Buffers::InStep,
         results: Results::Shared,
-        told: Told::Interrupt,
         ..Parameters::default()
     })
 }
@@ -133,8 +132,7 @@ impl Gateway {
         let mut strategies: Vec<Strategy> = Vec::new();
         for placement in ["internal", "external"] {
             for notification in ["interrupt".to_owned(), format!("poll={}ms", POLL.as_millis())] {
-                let text = format!("copy_batched/{notification}/{placement}");
-                strategies.push(text.parse().map_err(|error| failed(&error))?);
+                strategies.push(strategy(&notification, placement)?);
             }
         }
         let flow = |period, request, response| Flow {
@@ -167,11 +165,10 @@ impl Gateway {
     fn worst(&self, fixed: Static) -> Result<Plan, Failure> {
         let mut subjects = self.sessions(SESSIONS, SESSIONS)?;
         if fixed == Static::Named {
-            let video = format!("copy_batched/poll={}ms/external", POLL.as_millis());
-            let named = ["copy_batched/interrupt/internal", &video];
+            let polled = format!("poll={}ms", POLL.as_millis());
+            let named = [strategy("interrupt", "internal")?, strategy(&polled, "external")?];
             for (number, subject) in subjects.iter_mut().enumerate() {
-                let strategy = named[number / SESSIONS].parse();
-                subject.strategies = vec![strategy.map_err(|error| failed(&error))?];
+                subject.strategies = vec![named[number / SESSIONS]];
             }
         }
         self.plan(&subjects, true)
@@ -194,6 +191,12 @@ impl Gateway {
         let dynamic = self.plan(&self.sessions(audio, video)?, false)?;
         Ok((percent(fixed), percent(dynamic.load())))
     }
+}
+
+/// A strategy of the source's, whose DSP is told of requests by interrupts however the ARM waits.
+fn strategy(notification: &str, placement: &str) -> Result<Strategy, Failure> {
+    let text = format!("copy_batched/{notification}/{placement}/callee=interrupt");
+    text.parse().map_err(|error| failed(&error))
 }
 
 /// A load in percent.
@@ -253,7 +256,10 @@ mod tests {
     fn the_strategies_that_the_source_names_fit_into_its_memory_for_all_audio() {
         let gateway = Gateway::new(READING, 1024).unwrap();
         let named = gateway.fixed(Static::Named).unwrap().map(|strategy| strategy.to_string());
-        assert_eq!(named, ["copy_batched/interrupt/internal", "copy_batched/poll=60ms/external"]);
+        assert_eq!(
+            named,
+            ["copy_batched/interrupt/internal", "copy_batched/poll=60ms/external/callee=interrupt"]
+        );
         assert_eq!(gateway.worst(Static::Named).unwrap().memory(0), 3 * u64::from(SAMPLES));
     }
 

@@ -4,8 +4,7 @@
 //! It chooses by the same published constants and among the same strategies as the model alone
 //! ([`super::gateway`]), and reckons internal memory as the source does, so that only where the
 //! load is read differs: at the simulated ARM. The chip's internal memory is larger than it is, as
-//! that is what is varied, and reading its timer takes nothing, as in S0's phases. A flow by
-//! interrupt that carries nothing has the DSP told of requests by interrupt, as in the source.
+//! that is what is varied, and reading its timer takes nothing, as in S0's phases.
 
 use super::gateway::{AUDIO, ENCODED, Gateway, READING, SAMPLES, SESSIONS, Static, VIDEO};
 use crate::base::failure::{Failure, Kind};
@@ -13,7 +12,7 @@ use crate::base::options::Global;
 use crate::experiments::papers::row::Found;
 use crate::experiments::run::{self, Fared, Outcome, Own, Setup};
 use crate::formats::functions::cost::Costs;
-use crate::formats::strategy::{Policy, literal};
+use crate::formats::strategy::Policy;
 use crate::formats::workload::{Flow, Presence, Source, Work, Workload};
 use crate::rig::sim::{self, Needs};
 use narrows::memory::Class;
@@ -27,8 +26,6 @@ use std::time::Duration;
 const TIME: Duration = Duration::from_secs(2);
 /// Frames of a session that may be under way: three between two looks, and one.
 const DEPTH: usize = 4;
-/// What responses are waited for by interrupt and carry nothing.
-const TOLD: &str = "copy_batched/interrupt/external";
 
 /// What came of sessions.
 pub struct Carried {
@@ -132,11 +129,6 @@ fn outcome(
     };
     let needs = Needs { longest: READING.frame as usize, callees: dsps, ..Needs::default() };
     sim::run(&Global::default(), &roomy(chip, dsps), &needs, |mut peer| {
-        let told = literal(TOLD);
-        for link in peer.links().collect::<Vec<_>>() {
-            let opened = peer.try_flow_to(link, "echo", told, 0);
-            opened.map_err(|error| peer.explain_flow("echo", told, error))?;
-        }
         run::known(&mut peer, &workload, policy, &setup)
     })
 }

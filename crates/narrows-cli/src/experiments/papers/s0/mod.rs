@@ -1,6 +1,7 @@
 //! S0 and S1: TI DaVinci. The chip is `platforms/davinci.toml`; here is what was run on it. The
 //! gateway is there twice: by the model alone, and carried by the stack.
 
+mod both;
 mod copies;
 mod frames;
 mod gateway;
@@ -22,7 +23,7 @@ use narrows_sim::chip::Chip;
 pub type Run = fn(&Chip) -> Result<Found, Failure>;
 
 /// The experiments, by their names.
-pub const EXPERIMENTS: [(&str, Run); 15] = [
+pub const EXPERIMENTS: [(&str, Run); 16] = [
     ("S0.timer", phases::timer),
     ("S0.phases.128", |chip| phases::phases(chip, 128)),
     ("S0.phases.32768", |chip| phases::phases(chip, 32768)),
@@ -32,6 +33,7 @@ pub const EXPERIMENTS: [(&str, Run); 15] = [
     ("S0.internal-copy.8192", copies::internal),
     ("S1.notification", notification::notification),
     ("S0.notification.sizes", notification::sizes),
+    (both::NAME, both::both),
     (phone::WORKLOAD, phone::workload),
     (phone::POLLING, phone::polling),
     ("S1.gateway.1K", |_| gateway::small(gateway::READING, Static::Named)),

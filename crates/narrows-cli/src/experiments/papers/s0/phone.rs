@@ -56,16 +56,13 @@ pub(super) struct Measured {
 
 /// The reading of the reports: S1 section 5.1 has the flag looked at when the phone's own timer
 /// ends, and that timer's interval varied.
-pub(super) const READING: Reading =
-    Reading { looks: Looks::Frame, polls: false, copies: false, ticks: 1 };
+pub(super) const READING: Reading = Reading { looks: Looks::Frame, copies: false, ticks: 1 };
 
 /// How the sources can be read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     /// When the ARM looks whether the DSP is done.
     pub looks: Looks,
-    /// Whether the DSP looks as often as the ARM, instead of being interrupted.
-    pub polls: bool,
     /// Whether the ARM copies what it sends and gets; otherwise the memory is its own.
     pub copies: bool,
     /// In how many parts a frame is called for, as many in a period.
@@ -92,9 +89,9 @@ pub fn workload(chip: &Chip) -> Result<Found, Failure> {
     for (key, strategy) in [
         ("ARM", None),
         ("ARM+DSP+Intr+Extl", Some("in_place/interrupt/external")),
-        ("ARM+DSP+Poll+Extl", Some("in_place/poll=20ms/external")),
+        ("ARM+DSP+Poll+Extl", Some("in_place/poll=20ms/external/callee=interrupt")),
         ("ARM+DSP+Intr+Intl", Some("in_place/interrupt/internal")),
-        ("ARM+DSP+Poll+Intl", Some("in_place/poll=20ms/internal")),
+        ("ARM+DSP+Poll+Intl", Some("in_place/poll=20ms/internal/callee=interrupt")),
     ] {
         let measured = measure(chip, strategy, OWN, READING)?;
         found.insert(format!("{key}.arm_percent"), measured.load);
@@ -122,7 +119,7 @@ pub fn polling(chip: &Chip) -> Result<Found, Failure> {
     let polled = EVERY.map(|every| (format!("poll-{every}ms"), format!("poll={every}ms")));
     let interrupted = ("interrupt".to_owned(), "interrupt".to_owned());
     for (key, how) in std::iter::once(interrupted).chain(polled) {
-        let strategy = format!("in_place/{how}/internal");
+        let strategy = format!("in_place/{how}/internal/callee=interrupt");
         let measured = measure(chip, Some(&strategy), OWN_LATER, READING)?;
         found.insert(format!("{key}.arm_percent"), measured.load);
         found.insert(format!("{key}.latency_ms"), measured.longest);
@@ -202,10 +199,7 @@ fn dsp(side: Side, reading: Reading) -> Outcome<()> {
         Function { name: ENCODE.parse()?, run: &mut work(encode.answer) },
         Function { name: DECODE.parse()?, run: &mut work(decode.answer) },
     ];
-    if reading.polls {
-        return pair::serve(side, &mut library);
-    }
-    pair::serve_by_interrupt(side, &mut library)
+    pair::serve(side, &mut library)
 }
 
 const ENCODE: &str = "g711.encode.a";

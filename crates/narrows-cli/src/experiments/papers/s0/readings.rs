@@ -1,5 +1,6 @@
 //! What the phone gives where the sources are read otherwise.
 
+use super::both;
 use super::phone::{
     EVERY, Looks, Measured, OWN, OWN_LATER, POLLING, READING, Reading, WORKLOAD, measure,
 };
@@ -12,18 +13,16 @@ use narrows_sim::chip::Chip;
 /// # Errors
 /// As `measure`.
 pub fn notes(chip: &Chip) -> Result<Vec<String>, Failure> {
-    let mut notes = Vec::new();
-    for (what, reading) in [
-        ("looked only while a call is under way", Reading { looks: Looks::Asked, ..READING }),
-        (
-            "looked by a timer that runs whenever frames begin",
-            Reading { looks: Looks::Free, ..READING },
-        ),
-        ("had the DSP look as often, too", Reading { polls: true, ..READING }),
+    let mut notes = vec![both::note(chip)?];
+    let [asked, free] = [Looks::Asked, Looks::Free].map(|looks| Reading { looks, ..READING });
+    for (what, reading, callee) in [
+        ("looked only while a call is under way", asked, "/callee=interrupt"),
+        ("looked by a timer that runs whenever frames begin", free, "/callee=interrupt"),
+        ("had the DSP look as often, too", READING, ""),
     ] {
         let (mut loads, mut calls) = (Vec::new(), Vec::new());
         for every in EVERY {
-            let strategy = format!("in_place/poll={every}ms/internal");
+            let strategy = format!("in_place/poll={every}ms/internal{callee}");
             let Measured { load, longest, .. } =
                 measure(chip, Some(&strategy), OWN_LATER, reading)?;
             loads.push(format!("{load:.2}"));
