@@ -66,6 +66,10 @@
 //!   (`a_subscriber_that_lies_hurts_nobody_else`, `who_does_not_fit_is_refused_by_name`)
 #![deny(unsafe_code)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/SERVICES.md")]
+mod page {}
+
 mod client;
 mod error;
 mod join;

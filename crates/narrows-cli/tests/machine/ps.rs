@@ -34,6 +34,7 @@ fn beside<T>(directory: &Path, act: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         let echo = scope.spawn(|| {
             let mut node = open(directory, "dsp");
+            node.platform().offer(&"square".parse().unwrap(), "call u32 u64").unwrap();
             let mut kept = None;
             while !over.load(Ordering::Acquire) {
                 node.wait_any(Some(Duration::from_millis(1)));
@@ -121,10 +122,19 @@ fn nodes_at_work_have_their_rows_in_every_form() {
         assert_eq!(keys(&gpp["each_flow"][0]), documented("An entry of `each_flow`"));
         assert_eq!(gpp["each_flow"][0]["strategy"], "in_place/poll=5ms/internal");
         assert_eq!(gpp["each_flow"][0]["port"], 1);
+        let square = serde_json::json!([{ "service": "square", "text": "call u32 u64" }]);
+        assert_eq!((&dsp["each_service"], &gpp["each_service"]), (&square, &Value::Array(vec![])));
 
         let table = stdout(&ps(directory, &["voice", "--details"]));
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-        for words in ["messages/s", "alive", "link to", "port 1", "in_place/poll=5ms/internal"] {
+        for words in [
+            "messages/s",
+            "alive",
+            "link to",
+            "port 1",
+            "in_place/poll=5ms/internal",
+            "offers square",
+        ] {
             assert!(table.contains(words), "{words}: {table}");
         }
         let all = stdout(&ps(directory, &["--all"]));

@@ -44,6 +44,8 @@ pub struct Seen {
     pub name: Name,
     /// Whether it is alive. A dead one's name is there until another node of the domain removes it.
     pub pulse: Pulse,
+    /// Services that it offers, and what it says of each, if it is of this user and not dead.
+    pub offers: Vec<(Name, String)>,
     /// What its page says.
     pub status: Result<Status, PageError>,
 }
@@ -191,7 +193,7 @@ impl Observer {
         {
             self.directory = directory;
         }
-        let names = self.directory.names();
+        let (names, offers) = (self.directory.names(), self.directory.offers());
         self.known.retain(|known, _| names.iter().any(|name| name.as_str() == known));
         let mut all: Vec<(Seen, Vec<Option<Said>>)> = Vec::new();
         for name in names {
@@ -208,7 +210,9 @@ impl Observer {
                     (Err(error), Vec::new())
                 }
             };
-            all.push((Seen { name, pulse, status }, said));
+            let of = offers.iter().filter(|(_, node, _)| *node == name && pulse != Pulse::Dead);
+            let offers = of.map(|(service, _, text)| (*service, text.clone())).collect();
+            all.push((Seen { name, pulse, offers, status }, said));
         }
         // Each link is one of two nodes: what both say is put together.
         let mut ends = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! What was seen, as rows: `docs/JSON.md` describes them.
 
 use super::watch::{Look, Moved, wrapped};
+use narrows::link::Name;
 use narrows_host::observe::{Counts, Flow, FlowEnd, FlowStage, Link, LinkState, Pulse, Seen};
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -44,6 +45,8 @@ pub struct NodeRow {
     pub each_link: Vec<LinkRow>,
     /// Its flows.
     pub each_flow: Vec<FlowRow>,
+    /// Services that it offers.
+    pub each_service: Vec<ServiceRow>,
     /// Why there is no more to say of it.
     pub problem: Option<String>,
 }
@@ -106,6 +109,15 @@ pub struct FlowRow {
     pub strategy: String,
     /// Where it is.
     pub stage: &'static str,
+}
+
+/// A service.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceRow {
+    /// Its name.
+    pub service: String,
+    /// What its node says of it.
+    pub text: String,
 }
 
 fn life(incarnation: u64) -> String {
@@ -182,6 +194,10 @@ fn flow_row(flow: &Flow, links: &[Link]) -> FlowRow {
     }
 }
 
+fn service_row((service, text): &(Name, String)) -> ServiceRow {
+    ServiceRow { service: service.to_string(), text: text.clone() }
+}
+
 /// The row of a node, with the rates between two looks.
 pub fn node_row(domain: &str, seen: &Seen, before: &Look, after: &Look) -> NodeRow {
     let mut row = NodeRow {
@@ -203,6 +219,7 @@ pub fn node_row(domain: &str, seen: &Seen, before: &Look, after: &Look) -> NodeR
         blocks_held: 0,
         each_link: Vec::new(),
         each_flow: Vec::new(),
+        each_service: seen.offers.iter().map(service_row).collect(),
         problem: None,
     };
     let status = match &seen.status {

@@ -1,6 +1,6 @@
 //! What was seen, for a screen of 80 columns.
 
-use super::row::{LinkRow, NodeRow};
+use super::row::{LinkRow, NodeRow, ServiceRow};
 use crate::base::table::{Align, Table, counted, wrap};
 
 /// A rate or a count with three digits: 950, 12.3k, 1.20M.
@@ -158,6 +158,9 @@ pub fn details(row: &NodeRow) -> String {
     }
     if !row.each_flow.is_empty() {
         text.push_str(&table.render());
+    }
+    for ServiceRow { service, text: says } in &row.each_service {
+        text.push_str(&wrap("  ", &format!("offers {service}: {says}")));
     }
     text
 }
