@@ -143,8 +143,8 @@ Examples:
     Advise(Advise),
     /// What auto takes beside the best static strategies, over chips, budgets and sessions
     #[command(after_help = "\
-Without --short it takes an hour on two cores. A static strategy is one for all
-sessions or one for each kind. It counts if it carries all that is due and is
+Without --short it takes about an hour on two cores. A static strategy is one for
+all sessions or one for each kind. It counts if it carries all that is due and is
 never late.
 
 Examples:
