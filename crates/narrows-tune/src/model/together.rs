@@ -9,8 +9,8 @@ const PERIODS: u64 = 4;
 const TIMES: u64 = 4;
 
 /// What all flows take of the calling core, in parts per million, each beginning
-/// [`after`](Stream::after) the others: waits, looks and bells are those of all, and copies wait for
-/// each other. What is far more than `most` is not worked out to the end. None if a core has less
+/// [`after`](Stream::after) the others: waits, looks and bells are those of all, and copies wait
+/// for each other. What is far more than `most` is not worked out to the end. None if a core has less
 /// time than it is asked for, no flow has a period, or it takes more `turns` of the flows than are
 /// left.
 pub fn together(costs: &Costs, streams: &mut [Stream], most: u32, turns: &mut u32) -> Option<u32> {

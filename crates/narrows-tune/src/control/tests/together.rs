@@ -33,8 +33,8 @@ fn two(by: [u16; 2], apart: Duration, serves: u64) -> u64 {
 
 #[test]
 fn responses_that_come_together_share_an_interrupt() {
-    // 76 us every 20 ms. What is answered at once is there when the other request has been sent, and
-    // the other response when that has been taken.
+    // 76 us every 20 ms. What is answered at once is there when the other request has been sent,
+    // and the other response when that has been taken.
     let interrupt = 3800;
     for (serves, saved) in [(0, 2), (20_000_000, 1)] {
         let [together, apart] = [Duration::ZERO, 10 * MS].map(|apart| two([0, 0], apart, serves));

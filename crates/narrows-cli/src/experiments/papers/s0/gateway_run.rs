@@ -288,7 +288,8 @@ mod tests {
     fn a_session_moves_to_the_dsp_whose_memory_has_become_free() {
         let chip = s0::chip().unwrap();
         // Each has memory for two sessions of audio: the first two are at one, two more at the
-        // other, and the fifth has none, at the first. They begin apart, so none shares an interrupt.
+        // other, and the fifth has none, at the first. They begin apart, so none shares an
+        // interrupt.
         let leaves = Some(Duration::from_millis(700));
         let presence = [0, 1, 2, 3, 4].map(|at| Presence::Once {
             arrives: (at > 0).then(|| AUDIO / 5 * at),
