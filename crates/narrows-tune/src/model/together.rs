@@ -10,9 +10,9 @@ const TIMES: u64 = 4;
 
 /// What all flows take of the calling core, in parts per million, each beginning
 /// [`after`](Stream::after) the others: waits, looks and bells are those of all, and copies wait
-/// for each other. What is far more than `most` is not worked out to the end. None if a core has less
-/// time than it is asked for, no flow has a period, or it takes more `turns` of the flows than are
-/// left.
+/// for each other. What is far more than `most` is not worked out to the end. None if a core has
+/// less time than it is asked for, no flow has a period, or it takes more `turns` of the flows than
+/// are left.
 pub fn together(costs: &Costs, streams: &mut [Stream], most: u32, turns: &mut u32) -> Option<u32> {
     let slowest = streams.iter().map(|one| one.period).max().filter(|period| *period > 0)?;
     let end = slowest.saturating_mul(PERIODS + 1);
