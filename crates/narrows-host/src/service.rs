@@ -27,17 +27,7 @@ use rustix::io::Errno;
 
 use crate::Host;
 use crate::rendezvous::notes::LONGEST;
-
-/// A service that a node offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
-    /// The service.
-    pub service: Name,
-    /// The node that offers it.
-    pub node: Name,
-    /// What the node says of it.
-    pub text: String,
-}
+pub use crate::rendezvous::notes::Offer;
 
 /// Why a service is not offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,16 +79,10 @@ impl Host {
         self.at_door(|rendezvous| rendezvous.withdraw_service(service));
     }
 
-    /// The services that nodes of this user offer in the domain, in the order of their names.
+    /// The services that nodes of this user offer in the domain, in the order of their names; not
+    /// those of nodes that are dead.
     #[must_use]
     pub fn offers(&self) -> Vec<Offer> {
-        let all = self.at_door(|rendezvous| rendezvous.offers());
-        let mut all: Vec<Offer> =
-            all.into_iter().map(|(service, node, text)| Offer { service, node, text }).collect();
-        all.sort_by(|a, b| {
-            let key = |offer: &Offer| (offer.service.to_string(), offer.node.to_string());
-            key(a).cmp(&key(b))
-        });
-        all
+        self.at_door(|rendezvous| rendezvous.offers())
     }
 }

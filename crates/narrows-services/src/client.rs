@@ -2,12 +2,13 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use narrows::endpoint::{CallError, FlowError, FlowId};
 use narrows::link::Name;
 use narrows::strategy::Strategy;
 
+use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::node::{Node, function_name, name_of, types_of};
 use crate::typed::Payload;
@@ -151,9 +152,7 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
     #[cold]
     fn flow(&self) -> Result<FlowId, Error> {
         let Find { node, strategy, patience, .. } = &self.find;
-        let deadline = patience.and_then(|time| Instant::now().checked_add(time));
-        let left = || deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        let is_over = || left() == Some(Duration::ZERO);
+        let deadline = Deadline::within(*patience);
         let service = || self.service.to_string();
         loop {
             let mut below = node.below()?;
@@ -163,22 +162,22 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
                 if offer.text != self.types {
                     return Err(self.differ(offer.node, offer.text));
                 }
-                let link =
-                    below.hunt(&offer.node, left()).map_err(|e| Error::Link(service(), e))?;
+                let link = below.hunt(&offer.node, deadline.left());
+                let link = link.map_err(|error| Error::Link(service(), error))?;
                 let room = u32::try_from(self.room).unwrap_or(u32::MAX);
-                match below.open_flow(link, &self.function, *strategy, room, left()) {
+                match below.open_flow(link, &self.function, *strategy, room, deadline.left()) {
                     Ok(flow) => {
                         self.flow.set(Some(flow));
                         return Ok(flow);
                     }
                     // The node is dead, or has come back and does not serve yet.
-                    Err(FlowError::NotFound | FlowError::Gone(_)) if !is_over() => {}
+                    Err(FlowError::NotFound | FlowError::Gone(_)) if !deadline.is_over() => {}
                     Err(error) => return Err(Error::Flow(service(), error)),
                 }
-            } else if is_over() {
+            } else if deadline.is_over() {
                 return Err(Error::NotFound(service()));
             }
-            below.wait_any(Some(left().map_or(LOOK, |left| left.min(LOOK))));
+            below.wait_any(Some(deadline.left_of(LOOK)));
             below.poll();
         }
     }

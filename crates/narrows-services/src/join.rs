@@ -14,11 +14,20 @@ const REFUSED: u32 = u32::from_le_bytes(*b"NsR1");
 /// What a subscriber says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
-    /// It wants what is published: by these terms, and so many of the latest that are there. Its
-    /// types, and where its note is.
-    Join { types: u32, terms: Terms, history: u32, note: Place },
+    /// It wants what is published.
+    Join(Join),
     /// It wants no more.
     Leave,
+}
+
+/// How a subscriber wants what is published: by these terms, and so many of the latest that are
+/// there. Its types, and where its note is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Join {
+    pub types: u32,
+    pub terms: Terms,
+    pub history: u32,
+    pub note: Place,
 }
 
 /// What a publisher says. A message without a byte wakes a subscriber.
@@ -80,7 +89,7 @@ fn words(words: &[u32]) -> Vec<u8> {
 impl Wish {
     pub(crate) fn encode(&self) -> Vec<u8> {
         match *self {
-            Wish::Join { types, terms, history, note } => {
+            Wish::Join(Join { types, terms, history, note }) => {
                 let Terms { depth, holds, overflow } = terms;
                 let overflow = match overflow {
                     Overflow::Wait => 0,
@@ -113,7 +122,7 @@ impl Wish {
                     && history <= depth;
                 let terms = Terms { depth, holds, overflow };
                 let note = from.place()?;
-                sensible.then_some(Wish::Join { types, terms, history, note })
+                sensible.then_some(Wish::Join(Join { types, terms, history, note }))
             }
             LEAVE => Some(Wish::Leave),
             _ => None,
@@ -171,7 +180,7 @@ mod tests {
         let mut all = vec![Wish::Leave];
         for overflow in [Overflow::Wait, Overflow::DropNewest, Overflow::DropOldest] {
             let terms = Terms { depth: 8, holds: 3, overflow };
-            all.push(Wish::Join { types: 0xdead_beef, terms, history: 2, note });
+            all.push(Wish::Join(Join { types: 0xdead_beef, terms, history: 2, note }));
         }
         for wish in all {
             let bytes = wish.encode();
@@ -188,7 +197,7 @@ mod tests {
         }
         for (depth, holds, history) in [(0, 1, 0), (3, 1, 0), (8, 0, 0), (8, 16, 0), (8, 1, 9)] {
             let terms = Terms { depth, holds, overflow: Overflow::Wait };
-            let bytes = Wish::Join { types: 1, terms, history, note }.encode();
+            let bytes = Wish::Join(Join { types: 1, terms, history, note }).encode();
             assert_eq!(Wish::decode(&bytes), None, "{terms:?} {history}");
         }
     }

@@ -71,6 +71,7 @@
 mod page {}
 
 mod client;
+mod deadline;
 mod error;
 mod join;
 mod loan;

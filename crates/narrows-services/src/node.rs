@@ -3,15 +3,16 @@
 use std::borrow::Borrow as _;
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use narrows::endpoint::{Failure, Function, Port, ServeError, Sink, Source};
 use narrows::link::Name;
 use narrows_host::Options;
 use narrows_host::service::Offer;
 
+use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::typed::{Payload, described, hash};
+use crate::typed::{self, Payload, described, hash};
 
 type Body = Box<dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure>>;
 
@@ -20,6 +21,12 @@ struct Served {
     service: Name,
     name: Name,
     body: Body,
+}
+
+/// What is served, for the node below.
+fn library(served: &mut [Served]) -> Vec<Function<'_>> {
+    let functions = served.iter_mut();
+    functions.map(|Served { name, body, .. }| Function { name: *name, run: &mut **body }).collect()
 }
 
 struct Inner {
@@ -117,14 +124,8 @@ impl Node {
             return Err(Error::Offered(service.to_string()));
         }
         let body = move |request: &dyn Source, response: &mut dyn Sink| {
-            let len = request.len();
-            let read = |to: &mut [u8]| {
-                let count = len.min(to.len());
-                let part = to.get_mut(..count).unwrap_or_default();
-                // What is longer than the type is no value of it either.
-                request.read(0, part).map(|()| if count == len { len } else { usize::MAX })
-            };
-            let request = Q::receive(len, read)?.ok_or(Failure::Refused)?;
+            let read = |to: &mut [u8]| request.read(0, to);
+            let request = typed::read::<Q, _>(request.len(), read)?.ok_or(Failure::Refused)?;
             response.write(0, function(request.borrow()).borrow().bytes())
         };
         self.below()?.platform().offer(&service, &types).map_err(Error::Offer)?;
@@ -149,14 +150,11 @@ impl Node {
     /// # Errors
     /// [`Error::Busy`], [`Error::Serve`].
     pub fn run(&self, within: Option<Duration>) -> Result<(), Error> {
-        let deadline = within.and_then(|time| Instant::now().checked_add(time));
+        let deadline = Deadline::within(within);
         let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
-        let mut library: Vec<Function<'_>> = served
-            .iter_mut()
-            .map(|Served { name, body, .. }| Function { name: *name, run: &mut **body })
-            .collect();
+        let mut library = library(&mut served);
         loop {
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            let left = deadline.left();
             match self.below()?.serve(&mut library, left) {
                 Ok(_) if left != Some(Duration::ZERO) => {}
                 Ok(_) | Err(ServeError::Deadline) => return Ok(()),
@@ -171,10 +169,7 @@ impl Node {
     /// [`Error::Busy`].
     pub fn turn(&self) -> Result<usize, Error> {
         let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
-        let mut library: Vec<Function<'_>> = served
-            .iter_mut()
-            .map(|Served { name, body, .. }| Function { name: *name, run: &mut **body })
-            .collect();
+        let mut library = library(&mut served);
         let mut node = self.below()?;
         node.poll();
         Ok(node.try_serve(&mut library))

@@ -2,22 +2,23 @@
 
 use std::cell::{RefCell, RefMut};
 use std::marker::PhantomData;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use narrows::endpoint::{Address, Port};
 use narrows::link::Name;
-use narrows::memory::{Delivery, NOTE_WORDS, Overflow, queue_words};
+use narrows::memory::{Delivery, NOTE_WORDS, Overflow, Terms, queue_words};
 use narrows::platform::{Memory as _, OwnMemory as _, Platform as _};
-use narrows_host::{Exposed, PeerRegion};
+use narrows_host::{Exposed, Host, full_fence};
 
+use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::join::{Answer, MOST_SLOTS, Refusal, Shown, Wish};
-use crate::node::{Node, name_of};
-use crate::stock::{Queue, Stock};
+use crate::join::{Answer, Join, MOST_SLOTS, Refusal, Shown, Wish};
+use crate::node::{Node, name_of, open_port};
+use crate::stock::{Stock, Subscriber};
 use crate::typed::{Payload, described, hash};
 
 /// Bytes to which slots are aligned.
-const LINE: u32 = 64;
+const LINE: u32 = Host::LINE;
 /// How often is looked whether a subscriber has taken something that has to.
 const LOOK: Duration = Duration::from_micros(100);
 /// Messages after which a publisher looks for subscribers that come and go.
@@ -121,19 +122,13 @@ impl Topic {
         {
             return Err(Error::Offered(self.name));
         }
-        let port = crate::node::open_port(&mut below)?;
+        let port = open_port(&mut below)?;
         let text = format!("publish {types} {port}");
         below.platform().offer(&name, &text).map_err(Error::Offer)?;
         drop(below);
         let stock = Stock::new(self.slots as usize, self.history as usize);
         let subscribers = (0..self.subscribers).map(|_| None).collect();
-        let inner = Inner {
-            queues: (0..self.subscribers).map(|_| None).collect(),
-            subscribers,
-            stock,
-            until: 0,
-            memory,
-        };
+        let inner = Inner { subscribers, stock, until: 0, memory };
         Ok(Publisher {
             queue,
             slots_at: queues,
@@ -148,14 +143,7 @@ impl Topic {
     }
 }
 
-/// A subscriber: where it is, and its note.
-struct Subscriber {
-    at: Address,
-    _note: PeerRegion,
-}
-
 pub(crate) struct Inner {
-    queues: Vec<Option<Queue>>,
     subscribers: Vec<Option<Subscriber>>,
     pub(crate) stock: Stock,
     /// Messages until it is seen to subscribers that come and go.
@@ -234,23 +222,16 @@ impl<T: Payload + ?Sized> Publisher<T> {
                 self.attend_in(inner)?;
                 inner.until = SEE_TO;
             }
-            {
-                let node = self.topic.node.below()?;
-                let Inner { queues, stock, .. } = &mut *inner;
-                let room = queues
-                    .iter_mut()
-                    .flatten()
-                    .all(|queue| queue.terms().overflow != Overflow::Wait || queue.has_room());
-                if room && let Some(slot) = stock.lend(queues, || node.platform().fence()) {
-                    inner.until -= 1;
-                    return Ok(slot);
-                }
+            let Inner { subscribers, stock, .. } = &mut *inner;
+            let room = subscribers.iter_mut().flatten().all(|Subscriber { queue, .. }| {
+                queue.terms().overflow != Overflow::Wait || queue.has_room()
+            });
+            if room && let Some(slot) = stock.lend(subscribers) {
+                inner.until -= 1;
+                return Ok(slot);
             }
             inner.until = 0;
-            let patience = self.topic.patience;
-            let now = Instant::now();
-            let end = *deadline.get_or_insert_with(|| patience.and_then(|p| now.checked_add(p)));
-            if end.is_some_and(|end| now >= end) {
+            if deadline.get_or_insert_with(|| Deadline::within(self.topic.patience)).is_over() {
                 return Err(Error::Full(self.topic.name.clone()));
             }
             self.topic.node.below()?.wait_any(Some(LOOK));
@@ -271,9 +252,8 @@ impl<T: Payload + ?Sized> Publisher<T> {
         while let Ok(Some(message)) = node.try_receive_into(self.port, &mut bytes) {
             let from = message.from;
             match Wish::decode(message.bytes(&bytes)) {
-                Some(wish @ Wish::Join { .. }) => {
-                    let fence = || node.platform().fence();
-                    let answer = match self.let_in(inner, from, wish, fence) {
+                Some(Wish::Join(join)) => {
+                    let answer = match self.let_in(inner, from, join) {
                         Ok(shown) => Answer::Joined(shown),
                         Err(why) => Answer::Refused(why),
                     };
@@ -289,30 +269,25 @@ impl<T: Payload + ?Sized> Publisher<T> {
     }
 
     /// Makes a queue for a subscriber.
-    fn let_in(
-        &self,
-        inner: &mut Inner,
-        from: Address,
-        wish: Wish,
-        fence: impl Fn(),
-    ) -> Result<Shown, Refusal> {
-        let Wish::Join { types, terms, history, note } = wish else { return Err(Refusal::Terms) };
+    fn let_in(&self, inner: &mut Inner, from: Address, join: Join) -> Result<Shown, Refusal> {
+        let Join { types, terms, history, note } = join;
         if types != self.types {
             return Err(Refusal::Types);
         }
         inner.let_go_from(from);
         // What it may keep from being written, beside what the others may and one that is written.
-        let wanted = |terms: narrows::memory::Terms| match terms.overflow {
+        let wanted = |terms: Terms| match terms.overflow {
             Overflow::DropOldest => terms.holds,
             Overflow::Wait | Overflow::DropNewest => terms.holds + terms.depth,
         };
-        let taken: u32 = inner.queues.iter().flatten().map(|queue| wanted(queue.terms())).sum();
+        let others = inner.subscribers.iter().flatten();
+        let taken: u32 = others.map(|other| wanted(other.queue.terms())).sum();
         let history = history.min(self.topic.history);
         let deep = 4 * queue_words(terms.depth) > self.queue;
         if deep || taken + wanted(terms) + self.topic.history + 1 > self.topic.slots {
             return Err(Refusal::Terms);
         }
-        let at = inner.queues.iter().position(Option::is_none).ok_or(Refusal::Full)?;
+        let at = inner.subscribers.iter().position(Option::is_none).ok_or(Refusal::Full)?;
         let note = note.map().map_err(|_| Refusal::Memory)?;
         let theirs = note.words(0, NOTE_WORDS).map_err(|_| Refusal::Memory)?;
         let region = inner.memory.region();
@@ -321,8 +296,9 @@ impl<T: Payload + ?Sized> Publisher<T> {
         let zeroes = vec![0; 4 * queue_words(terms.depth) as usize];
         region.write(queue, &zeroes).map_err(|_| Refusal::Memory)?;
         let own = region.words(queue, queue_words(terms.depth)).map_err(|_| Refusal::Memory)?;
-        let mut delivery = Delivery::new(own, theirs, terms);
-        inner.stock.catch_up(at, &mut delivery, history as usize, fence);
+        let delivery = Delivery::new(own, theirs, terms);
+        let mut subscriber = Subscriber { at: from, queue: delivery, _note: note };
+        inner.stock.catch_up(at, &mut subscriber, history as usize);
         let shown = Shown {
             place: inner.memory.place(),
             queue,
@@ -330,10 +306,8 @@ impl<T: Payload + ?Sized> Publisher<T> {
             count: self.topic.slots,
             size: self.size,
         };
-        if let (Some(place), Some(one)) = (inner.queues.get_mut(at), inner.subscribers.get_mut(at))
-        {
-            *place = Some(delivery);
-            *one = Some(Subscriber { at: from, _note: note });
+        if let Some(place) = inner.subscribers.get_mut(at) {
+            *place = Some(subscriber);
         }
         Ok(shown)
     }
@@ -342,24 +316,21 @@ impl<T: Payload + ?Sized> Publisher<T> {
     pub(crate) fn publish(&self, inner: &mut Inner, slot: usize, len: usize) -> Result<(), Error> {
         let mut node = self.topic.node.below()?;
         let words = [len as u32, 0];
-        let mut with = Vec::with_capacity(inner.queues.len());
-        for (at, queue) in inner.queues.iter_mut().enumerate() {
-            let Some(queue) = queue else { continue };
-            let pushed = queue.push(slot as u32, words, || node.platform().fence());
+        let mut with = Vec::with_capacity(inner.subscribers.len());
+        for (at, subscriber) in inner.subscribers.iter_mut().enumerate() {
+            let Some(Subscriber { queue, .. }) = subscriber else { continue };
             // There was room for each that waits when the slot was lent, and nobody took it since.
-            if let Ok(Some(position)) = pushed {
+            if let Ok(Some(position)) = queue.push(slot as u32, words, full_fence) {
                 with.push((at, position));
             }
         }
         inner.stock.published(slot, words, with);
         // Pairs with the fence of a subscriber that goes to sleep.
-        node.platform().fence();
-        for (queue, subscriber) in inner.queues.iter().zip(&inner.subscribers) {
-            if let (Some(queue), Some(subscriber)) = (queue, subscriber)
-                && queue.is_armed()
-            {
+        full_fence();
+        for Subscriber { at, queue, .. } in inner.subscribers.iter().flatten() {
+            if queue.is_armed() {
                 // Where there is no room for one, others wake it.
-                let _ = node.try_send(self.port, subscriber.at, &[]);
+                let _ = node.try_send(self.port, *at, &[]);
             }
         }
         Ok(())
@@ -378,8 +349,8 @@ impl<T: ?Sized> Drop for Publisher<T> {
 
 impl Inner {
     fn let_go(&mut self, at: usize) {
-        if let (Some(queue), Some(one)) = (self.queues.get_mut(at), self.subscribers.get_mut(at)) {
-            (*queue, *one) = (None, None);
+        if let Some(place) = self.subscribers.get_mut(at) {
+            *place = None;
             self.stock.forget(at);
         }
     }

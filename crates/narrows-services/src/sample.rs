@@ -13,7 +13,7 @@ use narrows_host::{Exposed, OwnWords, PeerRegion, PeerWords};
 
 use crate::error::Error;
 use crate::join::Shown;
-use crate::typed::Payload;
+use crate::typed::{self, Payload};
 
 /// A queue of a publisher that is there.
 pub(crate) struct Joined {
@@ -43,14 +43,8 @@ impl<T: Payload + ?Sized> Sample<T> {
     /// [`Error::Length`] if it is no value of the type.
     #[inline]
     pub fn read(&self) -> Result<T::Owned, Error> {
-        let len = self.len as usize;
-        let fill = |to: &mut [u8]| {
-            let count = len.min(to.len());
-            let part = to.get_mut(..count).unwrap_or_default();
-            let read = self.joined.region.read(self.at, part);
-            read.map(|()| if count == len { len } else { usize::MAX })
-        };
-        let read = T::receive(len, fill).ok().flatten();
+        let copy = |to: &mut [u8]| self.joined.region.read(self.at, to);
+        let read = typed::read::<T, _>(self.len(), copy).ok().flatten();
         read.ok_or_else(|| Error::Length(self.joined.topic.to_string()))
     }
 

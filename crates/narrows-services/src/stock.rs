@@ -2,11 +2,20 @@
 
 use std::collections::VecDeque;
 
+use narrows::endpoint::Address;
 use narrows::memory::Delivery;
-use narrows_host::{OwnWords, PeerWords};
+use narrows_host::{OwnWords, PeerRegion, PeerWords, full_fence};
 
-/// A publisher's side of a subscriber's queue.
-pub(crate) type Queue = Delivery<OwnWords, PeerWords>;
+/// A subscriber, as its publisher has it.
+pub(crate) struct Subscriber {
+    pub(crate) at: Address,
+    pub(crate) queue: Delivery<OwnWords, PeerWords>,
+    /// What it takes and holds.
+    pub(crate) _note: PeerRegion,
+}
+
+/// Those that there are, each at its place.
+pub(crate) type Subscribers = [Option<Subscriber>];
 
 /// A slot: by whom it may still be read, and when it was published last.
 #[derive(Default)]
@@ -35,14 +44,14 @@ impl Stock {
     }
 
     /// Lends a slot to be written that nobody reads. Where there is none, the oldest that only
-    /// subscribers wait for who let messages be lost. `fence` is a full one.
-    pub(crate) fn lend(&mut self, queues: &mut [Option<Queue>], fence: impl Fn()) -> Option<usize> {
+    /// subscribers wait for who let messages be lost.
+    pub(crate) fn lend(&mut self, to: &mut Subscribers) -> Option<usize> {
         let (count, from) = (self.slots.len(), self.next);
         let free = (0..count).map(|at| (from + at) % count).find(|slot| {
             let kept = self.is_kept(*slot);
-            !kept && self.slots.get_mut(*slot).is_some_and(|one| one.is_free(*slot, queues))
+            !kept && self.slots.get_mut(*slot).is_some_and(|one| one.is_free(*slot, to))
         });
-        let free = free.or_else(|| self.revoke(queues, fence))?;
+        let free = free.or_else(|| self.revoke(to))?;
         self.next = free + 1;
         self.slots.get_mut(free)?.lent = true;
         Some(free)
@@ -53,7 +62,7 @@ impl Stock {
     }
 
     /// Takes back the oldest slot that only waits where messages may be lost.
-    fn revoke(&mut self, queues: &mut [Option<Queue>], fence: impl Fn()) -> Option<usize> {
+    fn revoke(&mut self, from: &mut Subscribers) -> Option<usize> {
         let mut oldest: Vec<usize> = (0..self.slots.len()).collect();
         oldest.sort_by_key(|slot| self.slots.get(*slot).map_or(0, |slot| slot.published));
         for number in oldest {
@@ -63,10 +72,10 @@ impl Stock {
                 continue;
             }
             let waiting = slot.with.iter().all(|(at, position)| {
-                let Some(queue) = queues.get_mut(*at).and_then(Option::as_mut) else { return true };
-                !queue.waits(*position) || queue.revoke(*position, &fence)
+                let Some(Some(Subscriber { queue, .. })) = from.get_mut(*at) else { return true };
+                !queue.waits(*position) || queue.revoke(*position, full_fence)
             });
-            if waiting && slot.is_free(number, queues) {
+            if waiting && slot.is_free(number, from) {
                 return Some(number);
             }
         }
@@ -94,16 +103,10 @@ impl Stock {
     }
 
     /// Gives a subscriber that joins the latest of what is kept.
-    pub(crate) fn catch_up(
-        &mut self,
-        at: usize,
-        queue: &mut Queue,
-        count: usize,
-        fence: impl Fn(),
-    ) {
+    pub(crate) fn catch_up(&mut self, at: usize, to: &mut Subscriber, count: usize) {
         let from = self.history.len().saturating_sub(count);
         for (slot, words) in self.history.iter().skip(from) {
-            if let Ok(Some(position)) = queue.push(*slot as u32, *words, &fence)
+            if let Ok(Some(position)) = to.queue.push(*slot as u32, *words, full_fence)
                 && let Some(slot) = self.slots.get_mut(*slot)
             {
                 slot.with.push((at, position));
@@ -121,13 +124,13 @@ impl Stock {
 
 impl Slot {
     /// Whether nobody reads it, nor may.
-    fn is_free(&mut self, number: usize, queues: &mut [Option<Queue>]) -> bool {
+    fn is_free(&mut self, number: usize, to: &mut Subscribers) -> bool {
         if self.lent {
             return false;
         }
         self.with.retain(|(at, position)| {
-            let queue = queues.get_mut(*at).and_then(Option::as_mut);
-            queue.is_some_and(|queue| queue.waits(*position) || queue.holds(number as u32))
+            let Some(Some(Subscriber { queue, .. })) = to.get_mut(*at) else { return false };
+            queue.waits(*position) || queue.holds(number as u32)
         });
         self.with.is_empty()
     }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use narrows::endpoint::{Address, Port};
 use narrows::link::Name;
@@ -11,8 +11,9 @@ use narrows::memory::{self, NOTE_WORDS, Overflow, Subscription, Terms, queue_wor
 use narrows::platform::Memory as _;
 use narrows_host::{Exposed, full_fence};
 
+use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::join::{Answer, Refusal, Shown, Wish};
+use crate::join::{Answer, Join, Refusal, Shown, Wish};
 use crate::node::{Node, name_of, open_port};
 use crate::sample::{Joined, Sample};
 use crate::typed::{Payload, described, hash};
@@ -177,10 +178,9 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     /// See [`Error`]: [`Error::Gone`] once if the publisher has gone and all that it had published
     /// is taken; [`Error::NotFound`] if there is none in time.
     pub fn receive(&self, within: Option<Duration>) -> Result<Sample<T>, Error> {
-        let deadline = within.and_then(|time| Instant::now().checked_add(time));
-        let left = || deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let deadline = Deadline::within(within);
         if self.joined.borrow().is_none() {
-            self.join(left())?;
+            self.join(deadline.left())?;
         }
         loop {
             if let Some(sample) = self.take()? {
@@ -188,12 +188,12 @@ impl<T: Payload + ?Sized> Subscriber<T> {
             }
             let joined = self.joined.borrow().clone();
             let Some(joined) = joined else { return Err(Error::Gone(self.topic())) };
-            if left() == Some(Duration::ZERO) {
+            if deadline.is_over() {
                 return Err(Error::Nothing(self.topic()));
             }
             let sleeps = joined.queue.borrow().arm(full_fence);
             if sleeps {
-                self.wish.node.below()?.wait_any(left());
+                self.wish.node.below()?.wait_any(deadline.left());
             }
             joined.queue.borrow().disarm();
             if let Err(error) = self.see_to(&joined)
@@ -218,19 +218,18 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     /// Looks for the publisher, and has it make a queue.
     #[cold]
     fn join(&self, within: Option<Duration>) -> Result<(), Error> {
-        let deadline = within.and_then(|time| Instant::now().checked_add(time));
-        let left = || deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let deadline = Deadline::within(within);
         loop {
-            if let Some(publisher) = self.find(left())?
-                && self.ask(publisher, left().map_or(ANSWER, |left| left.min(ANSWER)))?
+            if let Some(publisher) = self.find(deadline.left())?
+                && self.ask(publisher, deadline.left_of(ANSWER))?
             {
                 return Ok(());
             }
-            if left() == Some(Duration::ZERO) {
+            if deadline.is_over() {
                 return Err(Error::NotFound(self.topic()));
             }
             let mut node = self.wish.node.below()?;
-            node.wait_any(Some(left().map_or(LOOK, |left| left.min(LOOK))));
+            node.wait_any(Some(deadline.left_of(LOOK)));
             node.poll();
         }
     }
@@ -265,7 +264,7 @@ impl<T: Payload + ?Sized> Subscriber<T> {
         let note = Exposed::new(4096).map_err(failed)?;
         let (terms, history) = (self.wish.terms, self.wish.history);
         let types = hash(&self.types);
-        let wish = Wish::Join { types, terms, history, note: note.place() };
+        let wish = Wish::Join(Join { types, terms, history, note: note.place() });
         let mut node = self.wish.node.below()?;
         while let Ok(Some(_)) = node.try_receive_into(self.port, &mut [0; 128]) {}
         let within = Some(within);

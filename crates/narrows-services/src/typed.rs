@@ -208,6 +208,21 @@ impl<T: Typed> Payload for [T] {
     }
 }
 
+/// Makes a value of the `len` bytes that `read` copies from the first on. None if no value has that
+/// length.
+#[inline]
+pub(crate) fn read<T: Payload + ?Sized, E>(
+    len: usize,
+    read: impl FnOnce(&mut [u8]) -> Result<(), E>,
+) -> Result<Option<T::Owned>, E> {
+    T::receive(len, |to| {
+        let count = len.min(to.len());
+        read(to.get_mut(..count).unwrap_or_default())?;
+        // What is longer than the type is no value of it either.
+        Ok(if count == len { len } else { usize::MAX })
+    })
+}
+
 /// What two programs compare of a type.
 #[must_use]
 pub fn described<T: Payload + ?Sized>() -> String {

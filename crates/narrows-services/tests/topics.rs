@@ -15,6 +15,17 @@ fn open(directory: &Path, name: &str) -> Node {
     Node::with(Options::new(name).directory(directory)).unwrap()
 }
 
+/// Has a publisher let in who comes, until something is so.
+fn attend_until<P>(publisher: &Publisher<P>, mut so: impl FnMut() -> bool)
+where
+    P: narrows_services::Payload + ?Sized,
+{
+    while !so() {
+        publisher.attend().unwrap();
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
 /// Subscribes in a thread of its own while the publisher lets it in, and sends it back: both nodes
 /// are used by one thread then.
 fn subscribed<T, P>(publisher: &Publisher<P>, subscribe: impl FnOnce() -> T + Send) -> T
@@ -24,10 +35,7 @@ where
 {
     std::thread::scope(|scope| {
         let made = scope.spawn(subscribe);
-        while !made.is_finished() {
-            publisher.attend().unwrap();
-            std::thread::sleep(Duration::from_micros(200));
-        }
+        attend_until(publisher, || made.is_finished());
         made.join().unwrap()
     })
 }
@@ -96,10 +104,7 @@ impl Other {
             }
         });
         // Meanwhile the publisher lets it in.
-        while answer.try_recv().is_err() {
-            publisher.attend().unwrap();
-            std::thread::sleep(Duration::from_micros(200));
-        }
+        attend_until(publisher, || answer.try_recv().is_ok());
         Other { ask, answer, thread: Some(thread) }
     }
 
@@ -226,10 +231,7 @@ fn a_sleeping_subscriber_is_woken_and_told_when_the_publisher_goes_and_finds_the
     for life in 0..3 {
         let node = open(directory.path(), "source");
         let publisher: Publisher<u64> = node.publisher("numbers").unwrap();
-        while publisher.subscribers().unwrap() == 0 {
-            publisher.attend().unwrap();
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        attend_until(&publisher, || publisher.subscribers() == Ok(1));
         for number in 0..100 {
             publisher.send(&(life * 1000 + number)).unwrap();
             if number % 10 == 0 {
@@ -262,9 +264,7 @@ fn a_loan_is_made_where_it_is_read() {
             assert!(pixels.iter().all(|pixel| *pixel == number + 1));
         }
     });
-    while frames.subscribers().unwrap() == 0 {
-        frames.attend().unwrap();
-    }
+    attend_until(&frames, || frames.subscribers() == Ok(1));
     for number in 0..3_u8 {
         // One that is not sent is no one's.
         frames.loan(10).unwrap().fill(99);

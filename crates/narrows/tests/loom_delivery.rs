@@ -2,58 +2,22 @@
 //! its slot back.
 #![cfg(loom)]
 
+#[path = "loom_memory/racing.rs"]
+mod racing;
+
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use loom::cell::Cell;
-use loom::sync::atomic::{AtomicU32, fence};
 use loom::thread::spawn;
 use narrows::memory::{Delivery, NOTE_WORDS, Overflow, Subscription, Terms, queue_words};
-use narrows::platform::{Words, WordsMut};
-
-#[derive(Clone)]
-struct Plain(Arc<[AtomicU32]>);
-
-impl Plain {
-    fn new(words: u32) -> Plain {
-        Plain((0..words).map(|_| AtomicU32::new(0)).collect())
-    }
-    fn word(&self, index: u32) -> &AtomicU32 {
-        &self.0[index as usize & (self.0.len() - 1)]
-    }
-}
-
-impl Words for Plain {
-    fn load(&self, index: u32) -> u32 {
-        self.word(index).load(Relaxed)
-    }
-    fn load_acquire(&self, index: u32) -> u32 {
-        self.word(index).load(Acquire)
-    }
-    fn read_bytes(&self, _: u32, _: &mut [u8]) {}
-}
-
-impl WordsMut for Plain {
-    fn store(&self, index: u32, value: u32) {
-        self.word(index).store(value, Relaxed);
-    }
-    fn store_release(&self, index: u32, value: u32) {
-        self.word(index).store(value, Release);
-    }
-    fn write_bytes(&self, _: u32, _: &[u8]) {}
-}
-
-fn full() {
-    fence(SeqCst);
-}
+use racing::{Racing, full};
 
 /// What lies in the slots: a read that is not ordered against a write fails the model.
 type Payload = Rc<[Cell<u32>; 2]>;
 
 /// A publisher of two slots, and what it knows of each.
 struct Publisher {
-    out: Delivery<Plain, Plain>,
+    out: Delivery<Racing, Racing>,
     payload: Payload,
     at: [Option<u32>; 2],
 }
@@ -92,7 +56,7 @@ fn check(depth: u32, overflow: Overflow, messages: u32, takes: u32) {
     builder.preemption_bound = Some(2);
     builder.check(move || {
         let terms = Terms { depth, holds: 1, overflow };
-        let (queue, note) = (Plain::new(queue_words(depth)), Plain::new(NOTE_WORDS));
+        let (queue, note) = (Racing::new(queue_words(depth)), Racing::new(NOTE_WORDS));
         let payload = Payload::new([0, 0].map(Cell::new));
         let out = Delivery::new(queue.clone(), note.clone(), terms);
         let mut publisher = Publisher { out, payload: Rc::clone(&payload), at: [None; 2] };
@@ -143,7 +107,7 @@ fn nothing_is_lost_where_the_publisher_waits() {
 fn nobody_sleeps_beside_a_message() {
     loom::model(|| {
         let terms = Terms { depth: 1, holds: 1, overflow: Overflow::Wait };
-        let (queue, note) = (Plain::new(queue_words(1)), Plain::new(NOTE_WORDS));
+        let (queue, note) = (Racing::new(queue_words(1)), Racing::new(NOTE_WORDS));
         let mut out = Delivery::new(queue.clone(), note.clone(), terms);
         let reader = spawn(move || Subscription::new(queue, note, terms).arm(full));
         out.push(0, [1, 0], full).unwrap();

@@ -34,6 +34,7 @@ use self::memory::{Paper, Said, Sheet};
 pub use self::tap::{Passed, Tap, Tapped};
 pub use crate::rendezvous::directory::Pulse;
 use crate::rendezvous::directory::{self, Directory};
+use crate::rendezvous::notes::Offer;
 pub use crate::status::page::LinkState;
 use crate::status::page::{self, Page};
 
@@ -44,8 +45,6 @@ pub struct Seen {
     pub name: Name,
     /// Whether it is alive. A dead one's name is there until another node of the domain removes it.
     pub pulse: Pulse,
-    /// Services that it offers, and what it says of each, if it is of this user and not dead.
-    pub offers: Vec<(Name, String)>,
     /// What its page says.
     pub status: Result<Status, PageError>,
 }
@@ -193,7 +192,7 @@ impl Observer {
         {
             self.directory = directory;
         }
-        let (names, offers) = (self.directory.names(), self.directory.offers());
+        let names = self.directory.names();
         self.known.retain(|known, _| names.iter().any(|name| name.as_str() == known));
         let mut all: Vec<(Seen, Vec<Option<Said>>)> = Vec::new();
         for name in names {
@@ -210,9 +209,7 @@ impl Observer {
                     (Err(error), Vec::new())
                 }
             };
-            let of = offers.iter().filter(|(_, node, _)| *node == name && pulse != Pulse::Dead);
-            let offers = of.map(|(service, _, text)| (*service, text.clone())).collect();
-            all.push((Seen { name, pulse, offers, status }, said));
+            all.push((Seen { name, pulse, status }, said));
         }
         // Each link is one of two nodes: what both say is put together.
         let mut ends = BTreeMap::new();
@@ -241,6 +238,13 @@ impl Observer {
             seen
         });
         joined.collect()
+    }
+
+    /// The services that nodes of this user offer in the domain, in the order of their names; not
+    /// those of nodes that are dead.
+    #[must_use]
+    pub fn offers(&self) -> Vec<Offer> {
+        self.directory.offers()
     }
 
     /// Calls `each` for each ring of each direction of each link that is up and whose memory is to

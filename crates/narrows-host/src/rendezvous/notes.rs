@@ -8,7 +8,7 @@ use narrows::link::Name;
 use rustix::fs::{AtFlags, Dir, FileType};
 use rustix::io::{self, Errno};
 
-use super::directory::{Directory, Lock, sweep_some};
+use super::directory::{Directory, Lock, Pulse, sweep_some};
 
 /// What the names of all notes begin with; no node's does.
 pub(crate) const NOTE: &str = ".@";
@@ -20,6 +20,17 @@ const STATUS: &str = "status@";
 const SERVICE: &str = "service@";
 /// Bytes of the longest text.
 pub(crate) const LONGEST: usize = 4000;
+
+/// A service that a node offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The service.
+    pub service: Name,
+    /// The node that offers it.
+    pub node: Name,
+    /// What the node says of it.
+    pub text: String,
+}
 
 impl Directory {
     /// Makes a note.
@@ -96,21 +107,28 @@ impl Directory {
         self.remove_note(&format!("{NOTE}{SERVICE}{service}@{node}"));
     }
 
-    /// The services that nodes of this user offer: each with its node and the text of its note.
-    pub(crate) fn offers(&self) -> Vec<(Name, Name, String)> {
+    /// The services that nodes of this user offer that live, in the order of their names.
+    pub(crate) fn offers(&self) -> Vec<Offer> {
         let offers = self.notes().into_iter().filter_map(|note| {
             let (service, _) = note.strip_prefix(SERVICE)?.split_once('@')?;
             let (node, text) = self.read_note(&format!("{NOTE}{note}"))?;
-            Some((service.parse().ok()?, node, text))
+            Some(Offer { service: service.parse().ok()?, node, text })
         });
-        offers.collect()
+        let mut offers: Vec<Offer> =
+            offers.filter(|offer| self.pulse(&offer.node) != Pulse::Dead).collect();
+        offers.sort_by(|a, b| {
+            let key = |offer: &Offer| (offer.service.to_string(), offer.node.to_string());
+            key(a).cmp(&key(b))
+        });
+        offers
     }
 
     /// Removes what an earlier life of a node offered and did not withdraw.
     pub(crate) fn withdraw_all(&self, node: &Name) {
-        for (service, of, _) in self.offers() {
-            if of == *node {
-                self.withdraw(&service, node);
+        for note in self.notes() {
+            let offer = note.strip_prefix(SERVICE).and_then(|offer| offer.split_once('@'));
+            if offer.is_some_and(|(_, of)| of == node.as_str()) {
+                self.remove_note(&format!("{NOTE}{note}"));
             }
         }
     }

@@ -4,7 +4,7 @@ use narrows::link::Name;
 use rustix::io::{self, Errno};
 
 use super::Rendezvous;
-use super::directory::Pulse;
+use super::notes::Offer;
 
 impl Rendezvous {
     /// Offers a service, with what is to be known of it.
@@ -26,12 +26,9 @@ impl Rendezvous {
         }
     }
 
-    /// The services of all nodes of the domain that live: each with its node and what is to be
-    /// known of it.
-    pub(crate) fn offers(&self) -> Vec<(Name, Name, String)> {
-        let mut all = self.directory.offers();
-        all.retain(|(_, node, _)| self.directory.pulse(node) != Pulse::Dead);
-        all
+    /// As [`Directory::offers`](super::directory::Directory::offers).
+    pub(crate) fn offers(&self) -> Vec<Offer> {
+        self.directory.offers()
     }
 
     /// Makes the notes again, in a directory from which they are gone.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::common::process::alone;
 use crate::common::{PATIENCE, name};
 use narrows::endpoint::{Address, Function, Message, Sink, Source};
+use narrows::link::LinkId;
 use narrows_host::{Node, Options};
 use narrows_trace::{Category, Happened, Trace, Value};
 
@@ -39,30 +40,42 @@ fn serve(mut callee: Node) {
     }
 }
 
-/// How often the caller rang the callee, and the callee the caller, in calls by a strategy.
-fn rings(strategy: &str) -> [usize; 2] {
+/// Has a caller make a flow to a callee, and use it [`CALLS`] times, with a rest before each. How
+/// often the caller rang the callee meanwhile, and the callee the caller.
+fn rings<U: FnMut(&mut Node, u8)>(prepare: impl FnOnce(&mut Node, LinkId) -> U) -> [usize; 2] {
     let place = tempfile::tempdir().unwrap();
     let callee = traced(place.path(), "callee");
     std::thread::scope(|threads| {
         threads.spawn(|| serve(callee));
         let mut caller = traced(place.path(), "caller");
         let link = caller.hunt(&name("callee"), Some(PATIENCE)).unwrap();
-        let by = strategy.parse().unwrap();
-        let flow = caller.open_flow(link, &name("echo"), by, 8, Some(PATIENCE)).unwrap();
-        let mut response = [0; 8];
-        let mut call = |caller: &mut Node, number: u8| {
-            std::thread::sleep(REST);
-            let len = caller.flow(flow).call(&[number], &mut response, Some(PATIENCE)).unwrap();
-            assert_eq!(response[..len], [number]);
-        };
-        // The callee has heard of the flow, and waits as it says.
-        call(&mut caller, 0);
+        let mut used = prepare(&mut caller, link);
         caller.platform().mark(Category::Span, "begin", &[("", Value::Text(""))]);
-        (0..CALLS as u8).for_each(|number| call(&mut caller, number));
+        for number in 0..CALLS as u8 {
+            std::thread::sleep(REST);
+            used(&mut caller, number);
+        }
         caller.platform().mark(Category::Span, "end", &[("", Value::Text(""))]);
         caller.link(link).close();
     });
     counted(place.path())
+}
+
+/// The same of calls by a strategy.
+fn rings_of_calls(strategy: &str) -> [usize; 2] {
+    rings(|caller, link| {
+        let by = strategy.parse().unwrap();
+        let flow = caller.open_flow(link, &name("echo"), by, 8, Some(PATIENCE)).unwrap();
+        let mut response = [0; 8];
+        let mut call = move |caller: &mut Node, number: u8| {
+            let len = caller.flow(flow).call(&[number], &mut response, Some(PATIENCE)).unwrap();
+            assert_eq!(response[..len], [number]);
+        };
+        std::thread::sleep(REST);
+        // The callee has heard of the flow, and waits as it says.
+        call(caller, 0);
+        call
+    })
 }
 
 /// The bells that either node rang between the marks.
@@ -90,7 +103,7 @@ fn whoever_polls_is_not_rung_and_whoever_sleeps_is() {
         ("poll=1ms", [false, false]),
         ("spin/callee=timer=1ms", [false, false]),
     ] {
-        let found = rings(strategy);
+        let found = rings_of_calls(strategy);
         for (found, rung) in found.into_iter().zip(rung) {
             // Where cores are busy, some come before the other side sleeps.
             assert_eq!(found > 0, rung, "{found} rings for {CALLS} calls by {strategy}");
@@ -101,24 +114,15 @@ fn whoever_polls_is_not_rung_and_whoever_sleeps_is() {
 #[test]
 fn the_receiver_of_a_flow_to_a_port_waits_as_its_callee() {
     let _alone = alone();
-    let place = tempfile::tempdir().unwrap();
-    let callee = traced(place.path(), "callee");
-    std::thread::scope(|threads| {
-        threads.spawn(|| serve(callee));
-        let mut caller = traced(place.path(), "caller");
-        let link = caller.hunt(&name("callee"), Some(PATIENCE)).unwrap();
+    let found = rings(|caller, link| {
         caller.open(PORT).unwrap();
         let to = Address { link, port: PORT };
         let by = "interrupt/callee=poll=1ms".parse().unwrap();
         let flow = caller.open_flow_to(to, by, Some(PATIENCE)).unwrap();
         std::thread::sleep(REST);
-        caller.platform().mark(Category::Span, "begin", &[("", Value::Text(""))]);
-        for number in 0..CALLS as u8 {
-            std::thread::sleep(REST);
+        move |caller: &mut Node, number| {
             caller.flow(flow).send(PORT, Message::new(&[number]), Some(PATIENCE)).unwrap();
         }
-        caller.platform().mark(Category::Span, "end", &[("", Value::Text(""))]);
-        caller.link(link).close();
     });
-    assert_eq!(counted(place.path()), [0, 0]);
+    assert_eq!(found, [0, 0]);
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::common::process::{Peer, Role, alone};
 use crate::common::{PATIENCE, name};
 use narrows::endpoint::{Address, Channel, Function, Select, Sink, Source};
+use narrows::link::LinkId;
 use narrows::memory::Layout;
 use narrows::strategy::{Placement, Strategy};
 use narrows_host::{Node, OpenError, Options};
@@ -68,6 +69,16 @@ fn talk(node: &mut Node, count: u64) {
     }
 }
 
+/// Links two nodes of this thread, of which the second is called other: the link as each has it.
+fn linked(one: &mut Node, other: &mut Node) -> [LinkId; 2] {
+    let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
+    while other.links().next().is_none() {
+        other.wait_any(Some(PATIENCE));
+        other.poll();
+    }
+    [link, other.links().next().unwrap().0]
+}
+
 fn of<'a>(trace: &'a Trace, kind: &str) -> Vec<&'a Journey> {
     trace.messages.iter().filter(|journey| journey.kind == kind).collect()
 }
@@ -123,12 +134,7 @@ fn words_and_packets_of_channels_are_in_a_trace() {
         let options = Options::new(name).directory(directory.path()).layout(layout);
         options.trace(directory.path().join(FILE)).node().unwrap()
     });
-    let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
-    while other.links().next().is_none() {
-        other.wait_any(Some(PATIENCE));
-        other.poll();
-    }
-    let back = other.links().next().unwrap().0;
+    let [link, back] = linked(&mut one, &mut other);
     for number in 0..COUNT {
         let ring = (number % 3) as u16;
         let to = Channel { link, ring };
@@ -273,12 +279,7 @@ fn a_trace_with_payload_holds_what_every_message_carries() {
     for node in [&mut one, &mut other] {
         node.open(WORK).unwrap();
     }
-    let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
-    while other.links().next().is_none() {
-        other.wait_any(Some(PATIENCE));
-        other.poll();
-    }
-    let back = other.links().next().unwrap().0;
+    let [link, back] = linked(&mut one, &mut other);
     let to = Address { link, port: WORK };
     let flow = one.begin_flow_to(to, Strategy::default()).unwrap();
     while !one.flow(flow).is_ready().unwrap() {

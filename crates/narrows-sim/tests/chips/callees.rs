@@ -1,7 +1,8 @@
 //! A callee that is told in another way than its caller: what its looks take, and how late requests
 //! are met by them.
 
-use narrows::endpoint::{Function, Limits, Sink, Source};
+use super::common::rig::serve_echo;
+use narrows::endpoint::Limits;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::Time;
@@ -57,16 +58,7 @@ fn calls(strategy: &str) -> Found {
     });
     simulation.process(1, "callee", 1, |cpu: Cpu| {
         let mut node = cpu.node("callee".parse().unwrap(), Limits::default()).unwrap();
-        let link = node.hunt(&"caller".parse().unwrap(), PATIENCE).unwrap();
-        let mut echo = |request: &dyn Source, response: &mut dyn Sink| {
-            let mut byte = [0];
-            request.read(0, &mut byte)?;
-            response.write(0, &byte)
-        };
-        let mut library = [Function { name: "echo".parse().unwrap(), run: &mut echo }];
-        while node.link(link).check().is_ok() {
-            let _ = node.serve(&mut library, None);
-        }
+        serve_echo(&mut node);
     });
     simulation.run().unwrap();
     found.get()

@@ -1,6 +1,7 @@
 //! What a timer that always runs takes of both cores while nobody calls.
 
-use narrows::endpoint::{Function, Limits, Sink, Source};
+use super::common::rig::serve_echo;
+use narrows::endpoint::Limits;
 use narrows::platform::Platform as _;
 use narrows::strategy::Notification;
 use narrows_sim::cpu::Cpu;
@@ -56,16 +57,7 @@ fn rest(strategy: &str, every: u64) -> Rest {
     simulation.process(1, "callee", 1, |cpu: Cpu| {
         let mut node = cpu.node("callee".parse().unwrap(), Limits::default()).unwrap();
         node.set_notification(Notification::Interrupt);
-        let link = node.hunt(&"caller".parse().unwrap(), PATIENCE).unwrap();
-        let mut echo = |request: &dyn Source, response: &mut dyn Sink| {
-            let mut byte = [0];
-            request.read(0, &mut byte)?;
-            response.write(0, &byte)
-        };
-        let mut library = [Function { name: "echo".parse().unwrap(), run: &mut echo }];
-        while node.link(link).check().is_ok() {
-            let _ = node.serve(&mut library, None);
-        }
+        serve_echo(&mut node);
     });
     simulation.run().unwrap();
     found.get()

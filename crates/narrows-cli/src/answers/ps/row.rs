@@ -1,8 +1,8 @@
 //! What was seen, as rows: `docs/JSON.md` describes them.
 
 use super::watch::{Look, Moved, wrapped};
-use narrows::link::Name;
 use narrows_host::observe::{Counts, Flow, FlowEnd, FlowStage, Link, LinkState, Pulse, Seen};
+use narrows_host::service::Offer;
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -194,8 +194,8 @@ fn flow_row(flow: &Flow, links: &[Link]) -> FlowRow {
     }
 }
 
-fn service_row((service, text): &(Name, String)) -> ServiceRow {
-    ServiceRow { service: service.to_string(), text: text.clone() }
+fn service_row(offer: &Offer) -> ServiceRow {
+    ServiceRow { service: offer.service.to_string(), text: offer.text.clone() }
 }
 
 /// The row of a node, with the rates between two looks.
@@ -219,7 +219,7 @@ pub fn node_row(domain: &str, seen: &Seen, before: &Look, after: &Look) -> NodeR
         blocks_held: 0,
         each_link: Vec::new(),
         each_flow: Vec::new(),
-        each_service: seen.offers.iter().map(service_row).collect(),
+        each_service: after.offers(domain, &seen.name).map(service_row).collect(),
         problem: None,
     };
     let status = match &seen.status {

@@ -3,7 +3,9 @@
 use super::flags::Whose;
 use super::row::{NodeRow, node_row};
 use crate::base::failure::{Failure, Kind};
+use narrows::link::Name;
 use narrows_host::observe::{ObserveError, Observer, Seen, domains};
+use narrows_host::service::Offer;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -15,6 +17,8 @@ pub struct Look {
     at: Instant,
     /// By domain.
     pub seen: Vec<(String, Vec<Seen>)>,
+    /// Services that nodes offer, by domain.
+    offers: Vec<(String, Vec<Offer>)>,
     /// What went over each link until then, sent and received.
     counts: BTreeMap<(String, u64, u32), (u32, u32)>,
 }
@@ -26,6 +30,14 @@ pub struct Moved {
     pub sent: f64,
     /// Received.
     pub received: f64,
+}
+
+impl Look {
+    /// The services that a node of a domain offers.
+    pub fn offers(&self, domain: &str, node: &Name) -> impl Iterator<Item = &Offer> {
+        let of = self.offers.iter().filter(move |(of, _)| of == domain);
+        of.flat_map(|(_, offers)| offers).filter(move |offer| offer.node == *node)
+    }
 }
 
 /// What went over a link between two looks. Counts wrap round at 2^32.
@@ -103,7 +115,7 @@ impl Watcher {
             self.find()?;
         }
         let at = Instant::now();
-        let (mut all, mut counts) = (Vec::new(), BTreeMap::new());
+        let (mut all, mut offers, mut counts) = (Vec::new(), Vec::new(), BTreeMap::new());
         for observer in &mut self.observers {
             let seen = observer.look();
             let domain = observer.domain().to_string();
@@ -116,8 +128,9 @@ impl Watcher {
                     counts.insert(key, (sent, received));
                 }
             }
+            offers.push((domain.clone(), observer.offers()));
             all.push((domain, seen));
         }
-        Ok(Look { at, seen: all, counts })
+        Ok(Look { at, seen: all, offers, counts })
     }
 }

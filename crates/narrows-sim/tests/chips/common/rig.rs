@@ -1,7 +1,7 @@
 //! The chip that the suite of all drivers runs on.
 
 use narrows::conformance::{Rig, Side};
-use narrows::endpoint::Limits;
+use narrows::endpoint::{Function, Limits, Node, Sink, Source};
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
@@ -57,5 +57,20 @@ impl Rig for Simulated {
         if let Err(stuck) = simulation.run() {
             panic!("{stuck}");
         }
+    }
+}
+
+/// Serves the function echo, which gives back the first byte, to the node caller while that is
+/// there.
+pub fn serve_echo(node: &mut Node<Cpu>) {
+    let link = node.hunt(&"caller".parse().unwrap(), PATIENCE).unwrap();
+    let mut echo = |request: &dyn Source, response: &mut dyn Sink| {
+        let mut byte = [0];
+        request.read(0, &mut byte)?;
+        response.write(0, &byte)
+    };
+    let mut library = [Function { name: "echo".parse().unwrap(), run: &mut echo }];
+    while node.link(link).check().is_ok() {
+        let _ = node.serve(&mut library, None);
     }
 }

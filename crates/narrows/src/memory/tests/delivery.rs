@@ -1,46 +1,22 @@
 //! One message for many: what each subscriber finds, beside lists.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::vec;
 use std::vec::Vec;
 
-use core::cell::Cell;
-
+use super::Heap;
 use crate::memory::{
     Delivery, NOTE_WORDS, NoRoom, Overflow, Sample, Subscription, Terms, TooMany, queue_words,
 };
-use crate::platform::{Words, WordsMut};
+use crate::platform::{Memory, OwnMemory, WordsMut};
 
-#[derive(Clone)]
-struct Plain(Rc<[Cell<u32>]>);
+type Plain = <Heap as Memory>::Words;
 
-impl Plain {
-    fn new(words: u32) -> Plain {
-        Plain((0..words).map(|_| Cell::new(0)).collect())
-    }
-    fn word(&self, index: u32) -> &Cell<u32> {
-        &self.0[index as usize & (self.0.len() - 1)]
-    }
-}
-
-impl Words for Plain {
-    fn load(&self, index: u32) -> u32 {
-        self.word(index).get()
-    }
-    fn load_acquire(&self, index: u32) -> u32 {
-        self.load(index)
-    }
-    fn read_bytes(&self, _: u32, _: &mut [u8]) {}
-}
-
-impl WordsMut for Plain {
-    fn store(&self, index: u32, value: u32) {
-        self.word(index).set(value);
-    }
-    fn store_release(&self, index: u32, value: u32) {
-        self.store(index, value);
-    }
-    fn write_bytes(&self, _: u32, _: &[u8]) {}
+/// So many words that are all 0.
+fn words(count: u32) -> impl Fn() -> Plain {
+    let heap = Heap::new(4 * count);
+    heap.write(0, &vec![0; 4 * count as usize]).expect("all of them");
+    move || heap.words(0, count).expect("all of them")
 }
 
 fn none() {}
@@ -55,9 +31,9 @@ struct Queue {
 
 fn queue(depth: u32, holds: u32, overflow: Overflow) -> Queue {
     let terms = Terms { depth, holds, overflow };
-    let (queue, note) = (Plain::new(queue_words(depth)), Plain::new(NOTE_WORDS));
-    let out = Delivery::new(queue.clone(), note.clone(), terms);
-    Queue { out, into: Subscription::new(queue.clone(), note.clone(), terms), queue, note }
+    let (queue, note) = (words(queue_words(depth)), words(NOTE_WORDS));
+    let out = Delivery::new(queue(), note(), terms);
+    Queue { out, into: Subscription::new(queue(), note(), terms), queue: queue(), note: note() }
 }
 
 fn push(queue: &mut Queue, slot: u32) -> Result<Option<u32>, NoRoom> {

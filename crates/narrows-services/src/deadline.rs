@@ -1,0 +1,29 @@
+//! Until when something is waited for.
+
+use std::time::{Duration, Instant};
+
+/// A moment, or none if there is no end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// So long from now on.
+    pub(crate) fn within(time: Option<Duration>) -> Deadline {
+        Deadline(time.and_then(|time| Instant::now().checked_add(time)))
+    }
+
+    /// How much time is left.
+    pub(crate) fn left(self) -> Option<Duration> {
+        self.0.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// How much time is left of so long.
+    pub(crate) fn left_of(self, time: Duration) -> Duration {
+        self.left().map_or(time, |left| left.min(time))
+    }
+
+    /// Whether none is left.
+    pub(crate) fn is_over(self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+}
