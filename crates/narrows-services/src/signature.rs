@@ -75,6 +75,7 @@ impl Signature {
     ///
     /// # Errors
     /// [`Error::Offer`].
+    #[inline]
     pub fn offer(&self, node: &mut narrows_host::Node) -> Result<(), Error> {
         node.platform().offer(&self.service, &self.types).map_err(Error::Offer)
     }
@@ -84,6 +85,8 @@ impl Signature {
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Types`], [`Error::Link`], [`Error::Flow`].
+    // Inlined so that a crate that has the stack already, as the C library has, does not get it twice.
+    #[inline]
     pub fn open_flow(
         &self,
         node: &mut narrows_host::Node,
