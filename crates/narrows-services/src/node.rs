@@ -5,7 +5,7 @@ use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 use std::time::Duration;
 
-use narrows::endpoint::{Failure, Function, Port, ServeError, Sink, Source};
+use narrows::endpoint::{self, Failure, Function, Port, ServeError, Sink, Source};
 use narrows::link::Name;
 use narrows_host::Options;
 use narrows_host::service::Offer;
@@ -131,15 +131,24 @@ impl Node {
     /// [`Error::Busy`], [`Error::Serve`].
     pub fn run(&self, within: Option<Duration>) -> Result<(), Error> {
         let deadline = Deadline::within(within);
+        while !deadline.is_over() {
+            self.run_once(deadline.left())?;
+        }
+        Ok(())
+    }
+
+    /// Waits until calls come, a link comes up or ends, or the time is over, and serves the calls.
+    /// How many messages of calls that were.
+    ///
+    /// # Errors
+    /// As [`Node::run`].
+    pub fn run_once(&self, within: Option<Duration>) -> Result<usize, Error> {
         let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
         let mut library = library(&mut served);
-        loop {
-            let left = deadline.left();
-            match self.below()?.serve(&mut library, left) {
-                Ok(_) if left != Some(Duration::ZERO) => {}
-                Ok(_) | Err(ServeError::Deadline) => return Ok(()),
-                Err(error) => return Err(Error::Serve(error)),
-            }
+        match self.below()?.serve(&mut library, within) {
+            Ok(endpoint::Served::Calls(count)) => Ok(count),
+            Ok(_) | Err(ServeError::Deadline) => Ok(0),
+            Err(error) => Err(Error::Serve(error)),
         }
     }
 
