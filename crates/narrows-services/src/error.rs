@@ -52,6 +52,8 @@ pub enum Error {
     Ports,
     /// A topic cannot have so many slots, or keep so much of them.
     Slots(String, u32),
+    /// No subscriber can hold so many messages, or have so deep a queue.
+    Terms(String),
     /// A value is larger than the topic's slots, or they are larger than memory can be.
     Size(String),
     /// Memory of a topic cannot be made or mapped: what the system says.
@@ -117,6 +119,11 @@ impl fmt::Display for Error {
                 f,
                 "{topic} cannot have {slots} slots: it has 1 to 65536, and one more than it keeps \
                  as history"
+            ),
+            Error::Terms(topic) => write!(
+                f,
+                "a subscriber of {topic} holds 1 to 15 messages, and at most 65536 wait for it: \
+                 see Subscribe::holds and Subscribe::depth"
             ),
             Error::Size(topic) => write!(
                 f,

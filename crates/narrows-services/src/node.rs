@@ -2,11 +2,12 @@
 
 use std::borrow::Borrow as _;
 use std::cell::{RefCell, RefMut};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use narrows::endpoint::{Failure, Function, Port, ServeError, Sink, Source};
 use narrows::link::Name;
+use narrows::platform::Platform as _;
 use narrows_host::Options;
 use narrows_host::service::Offer;
 
@@ -29,9 +30,22 @@ fn library(served: &mut [Served]) -> Vec<Function<'_>> {
     functions.map(|Served { name, body, .. }| Function { name: *name, run: &mut **body }).collect()
 }
 
+/// What this node publishes under a name.
+pub(crate) trait Published {
+    fn name(&self) -> Name;
+
+    /// Lets in who subscribes.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    fn attend(&self) -> Result<(), Error>;
+}
+
 struct Inner {
     node: RefCell<narrows_host::Node>,
     served: RefCell<Vec<Served>>,
+    /// What is published.
+    outlets: RefCell<Vec<Weak<dyn Published>>>,
 }
 
 /// A node that offers and uses services. Clones are the same node; it belongs to one thread.
@@ -83,7 +97,9 @@ impl Node {
     /// [`Error::Open`].
     pub fn with(options: Options) -> Result<Node, Error> {
         let node = RefCell::new(options.node().map_err(Error::Open)?);
-        Ok(Node { inner: Rc::new(Inner { node, served: RefCell::default() }) })
+        Ok(Node {
+            inner: Rc::new(Inner { node, served: RefCell::default(), outlets: RefCell::default() }),
+        })
     }
 
     /// The node below, for what services do not cover.
@@ -120,7 +136,7 @@ impl Node {
         let service = name_of(service)?;
         let name = function_name(&service, &types)?;
         let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
-        if served.iter().any(|one| one.service == service) {
+        if served.iter().any(|one| one.service == service) || self.has_topic(&service) {
             return Err(Error::Offered(service.to_string()));
         }
         let body = move |request: &dyn Source, response: &mut dyn Sink| {
@@ -145,7 +161,8 @@ impl Node {
         Ok(())
     }
 
-    /// Serves calls until the time is over, or for good.
+    /// Serves calls until the time is over, or for good. Lets in who subscribes to this node's
+    /// topics.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Serve`].
@@ -154,16 +171,28 @@ impl Node {
         let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
         let mut library = library(&mut served);
         loop {
-            let left = deadline.left();
-            match self.below()?.serve(&mut library, left) {
-                Ok(_) if left != Some(Duration::ZERO) => {}
-                Ok(_) | Err(ServeError::Deadline) => return Ok(()),
+            let (topics, left) = (self.attend()?, deadline.left());
+            let mut node = self.below()?;
+            let served = if topics {
+                // What subscribers ask comes to ports, which ends no wait for calls alone.
+                if node.try_serve(&mut library) == 0 {
+                    node.wait_any(left);
+                }
+                let forked = node.platform().is_copy();
+                if forked { Err(ServeError::Forked) } else { Ok(()) }
+            } else {
+                node.serve(&mut library, left).map(drop)
+            };
+            match served {
+                Ok(()) if left != Some(Duration::ZERO) => {}
+                Ok(()) | Err(ServeError::Deadline) => return Ok(()),
                 Err(error) => return Err(Error::Serve(error)),
             }
         }
     }
 
-    /// Serves the calls that are there, without waiting. How many messages of calls that were.
+    /// Serves the calls that are there, without waiting, and lets in who subscribes to this node's
+    /// topics. How many messages of calls that were.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -172,6 +201,45 @@ impl Node {
         let mut library = library(&mut served);
         let mut node = self.below()?;
         node.poll();
-        Ok(node.try_serve(&mut library))
+        let served = node.try_serve(&mut library);
+        drop(node);
+        self.attend()?;
+        Ok(served)
+    }
+
+    /// Notes a topic of this node.
+    pub(crate) fn publishes(&self, outlet: Weak<dyn Published>) {
+        let mut outlets = self.inner.outlets.borrow_mut();
+        outlets.retain(|one| one.strong_count() > 0);
+        outlets.push(outlet);
+    }
+
+    fn has_topic(&self, name: &Name) -> bool {
+        let outlets = self.inner.outlets.borrow();
+        outlets.iter().filter_map(Weak::upgrade).any(|outlet| outlet.name() == *name)
+    }
+
+    /// Whether this node offers something under this name.
+    pub(crate) fn has(&self, name: &Name) -> Result<bool, Error> {
+        let served = self.inner.served.try_borrow().map_err(|_| Error::Busy)?;
+        Ok(self.has_topic(name) || served.iter().any(|one| one.service == *name))
+    }
+
+    /// Lets in who subscribes. Whether there is a topic.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    fn attend(&self) -> Result<bool, Error> {
+        let outlets = self.inner.outlets.borrow();
+        let mut any = false;
+        for outlet in outlets.iter().filter_map(Weak::upgrade) {
+            any = true;
+            match outlet.attend() {
+                // One that makes a message is attended to when that is sent.
+                Ok(()) | Err(Error::Busy) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(any)
     }
 }
