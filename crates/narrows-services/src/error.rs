@@ -69,6 +69,10 @@ pub enum Error {
     Nothing(String),
     /// As many messages are held as may be.
     Holds(String),
+    /// A subscriber is of another node than what is to wait for it.
+    OtherNode,
+    /// The system does not wait for a descriptor: what it says.
+    Descriptor(String),
 }
 
 impl fmt::Display for Error {
@@ -155,6 +159,13 @@ impl fmt::Display for Error {
                 write!(f, "the publisher of {topic} has gone: receive waits for the next")
             }
             Error::Nothing(topic) => write!(f, "nothing was published of {topic} in time"),
+            Error::OtherNode => f.write_str(
+                "a set waits for subscribers of its own node: make one for each node, and wait in \
+                 a thread for each",
+            ),
+            Error::Descriptor(error) => {
+                write!(f, "the system does not wait for the descriptors of a set: {error}")
+            }
             Error::Holds(topic) => write!(
                 f,
                 "as many messages of {topic} are held as may be: drop one, or subscribe with more \

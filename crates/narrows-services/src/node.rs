@@ -207,6 +207,11 @@ impl Node {
         Ok(served)
     }
 
+    /// Whether both are the same node.
+    pub(crate) fn is(&self, other: &Node) -> bool {
+        Rc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Notes a topic of this node.
     pub(crate) fn publishes(&self, outlet: Weak<dyn Published>) {
         let mut outlets = self.inner.outlets.borrow_mut();

@@ -11,8 +11,9 @@ use crate::outlet::Outlet;
 use crate::typed::Payload;
 
 /// Publishes values of type `T` to all that subscribe. Subscribers are let in by its calls, and by
-/// [`Node::run`](crate::Node::run) and [`Node::turn`](crate::Node::turn) of its node: one that
-/// publishes seldom calls one of these, or [`Publisher::attend`], now and then.
+/// [`Node::run`](crate::Node::run), [`Node::turn`](crate::Node::turn) and
+/// [`WaitSet::wait`](crate::WaitSet::wait) of its node: one that publishes seldom calls one of
+/// these, or [`Publisher::attend`], now and then.
 pub struct Publisher<T: ?Sized> {
     pub(crate) outlet: Rc<Outlet>,
     pub(crate) of: PhantomData<fn(&T)>,

@@ -122,6 +122,19 @@ impl Subscribe {
     }
 }
 
+/// A subscriber, whatever it takes, as who waits for it has it.
+pub(crate) trait Waits {
+    /// Whether there is something for [`Subscriber::take`], be it an error. If not, the node is
+    /// woken by what comes, or there is [something to do](Waits::due_in) after a while.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    fn is_ready(&self) -> Result<bool, Error>;
+
+    /// How long until there is something to do whatever comes, if it is.
+    fn due_in(&self) -> Option<Duration>;
+}
+
 /// Takes what is published of a topic. Where the publisher has gone, [`Subscriber::take`] and
 /// [`Subscriber::receive`] say so once, when all that it had published is taken, and look for the
 /// next from then on.
@@ -230,27 +243,6 @@ impl<T: Payload + ?Sized> Subscriber<T> {
         Ok(())
     }
 
-    /// Whether there is something for [`Subscriber::take`], be it an error. If not, the node is
-    /// woken by what comes, or there is [something to do](Subscriber::left) after a while.
-    ///
-    /// # Errors
-    /// [`Error::Busy`].
-    pub(crate) fn is_ready(&self) -> Result<bool, Error> {
-        if let Some(joined) = self.joined.borrow().as_ref() {
-            let queue = joined.queue.borrow();
-            queue.disarm();
-            if !queue.is_empty() {
-                return Ok(true);
-            }
-        }
-        self.see_to()?;
-        let failed = self.failed.take();
-        let ready = failed.is_some();
-        self.failed.set(failed);
-        let joined = self.joined.borrow();
-        Ok(ready || joined.as_ref().is_some_and(|joined| !joined.queue.borrow().arm(full_fence)))
-    }
-
     /// Whether there is a queue.
     ///
     /// # Errors
@@ -261,15 +253,12 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     }
 
     /// How much time is left until there is something to do whatever comes, or until the deadline.
-    pub(crate) fn left(&self, deadline: Deadline) -> Option<Duration> {
-        let left = deadline.left();
-        match self.joined.borrow().as_ref() {
-            Some(_) => left,
-            None => {
-                let due = self.seek.borrow().due().saturating_duration_since(Instant::now());
-                Some(left.map_or(due, |left| left.min(due)))
-            }
-        }
+    fn left(&self, deadline: Deadline) -> Option<Duration> {
+        deadline.left().into_iter().chain(self.due_in()).min()
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
     }
 
     /// Waits for the next message, and takes it.
@@ -303,5 +292,28 @@ impl<T: Payload + ?Sized> Subscriber<T> {
 
     fn topic(&self) -> String {
         self.name.to_string()
+    }
+}
+
+impl<T: Payload + ?Sized> Waits for Subscriber<T> {
+    fn is_ready(&self) -> Result<bool, Error> {
+        if let Some(joined) = self.joined.borrow().as_ref() {
+            let queue = joined.queue.borrow();
+            queue.disarm();
+            if !queue.is_empty() {
+                return Ok(true);
+            }
+        }
+        self.see_to()?;
+        let failed = self.failed.take();
+        let ready = failed.is_some();
+        self.failed.set(failed);
+        let joined = self.joined.borrow();
+        Ok(ready || joined.as_ref().is_some_and(|joined| !joined.queue.borrow().arm(full_fence)))
+    }
+
+    fn due_in(&self) -> Option<Duration> {
+        let seeks = self.joined.borrow().is_none();
+        seeks.then(|| self.seek.borrow().due().saturating_duration_since(Instant::now()))
     }
 }
