@@ -13,9 +13,10 @@ use narrows_host::full_fence;
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::join::{Answer, MOST_SLOTS, Said, Shown};
-use crate::node::{Node, name_of, open_port};
+use crate::node::{Node, open_port};
 use crate::sample::{Joined, Sample};
 use crate::seek::{LONGEST, Seek};
+use crate::signature::name_of;
 use crate::typed::{Payload, described};
 
 /// How long a topic is waited for where nothing is said.

@@ -11,9 +11,10 @@ use narrows_host::{Exposed, Host};
 
 use crate::error::Error;
 use crate::join::MOST_SLOTS;
-use crate::node::{Node, name_of, open_port};
+use crate::node::{Node, open_port};
 use crate::outlet::{Inner, Outlet};
 use crate::publisher::Publisher;
+use crate::signature::name_of;
 use crate::stock::Stock;
 use crate::typed::{Payload, described, hash};
 
