@@ -40,29 +40,34 @@ impl Contender for NarrowsTopic {
         };
         let node = open(setup, own)?;
         let publisher = publisher(&node, out, setup, 1)?;
-        match role {
-            Role::Callee => control.done()?,
-            Role::Caller => control.wait_done()?,
-        }
-        // Each lets the other in while it waits for being let in.
-        let mut subscriber = None;
-        while subscriber.is_none() || !publisher.subscribers().is_ok_and(|count| count > 0) {
-            publisher.attend().map_err(|error| failed("attend", error))?;
-            if subscriber.is_none() {
-                let wish = node.subscribe(into).depth(depth(setup)).holds(1);
-                let wish = wish.overflow(Overflow::Wait).patience(Some(PATIENCE));
-                subscriber = wish.subscriber().ok();
+        // The caller is let in first, then the callee.
+        let subscribe = |control: &mut Control| {
+            let subscriber = subscriber(&node, into, setup)?;
+            control.done()?;
+            Ok::<_, io::Error>(subscriber)
+        };
+        let attend = |control: &mut Control| {
+            while !control.said()? {
+                publisher.attend().map_err(|error| failed("attend", error))?;
             }
-        }
-        let subscriber = subscriber.ok_or_else(|| failed("subscribe", "nobody publishes"))?;
+            control.wait_done()
+        };
+        let subscriber = match role {
+            Role::Caller => {
+                let subscriber = subscribe(control)?;
+                attend(control)?;
+                subscriber
+            }
+            Role::Callee => {
+                attend(control)?;
+                subscribe(control)?
+            }
+        };
         let words = setup.bytes / payload::WORD;
         let spins = setup.mode == Mode::Spinning;
         Ok(Counted::boxed(Ends { publisher, subscriber, words, spins }))
     }
 }
-
-/// How long being let in is waited for before others are.
-const PATIENCE: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// A node whose files are this pair's own.
 pub fn open(setup: &Setup, name: &str) -> io::Result<Node> {

@@ -213,6 +213,7 @@ fn visit(contender: &dyn Contender, row: &Row, core: usize, millis: u64) -> io::
         }
         control.wait_done()?;
     }
+    publisher.attend()?;
     let mut number = 0;
     let mut next = |times: &mut Vec<(u64, u64)>| {
         number += 1;

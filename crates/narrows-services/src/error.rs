@@ -54,6 +54,8 @@ pub enum Error {
     Ports,
     /// A topic cannot have so many slots, or keep so much of them.
     Slots(String, u32),
+    /// No subscriber can hold so many messages, or have so deep a queue.
+    Terms(String),
     /// A value is larger than the topic's slots, or they are larger than memory can be.
     Size(String),
     /// Memory of a topic cannot be made or mapped: what the system says.
@@ -69,6 +71,10 @@ pub enum Error {
     Nothing(String),
     /// As many messages are held as may be.
     Holds(String),
+    /// A subscriber is of another node than what is to wait for it.
+    OtherNode,
+    /// The system does not wait for a descriptor: what it says.
+    Descriptor(String),
 }
 
 impl fmt::Display for Error {
@@ -125,6 +131,11 @@ impl fmt::Display for Error {
                 "{topic} cannot have {slots} slots: it has 1 to 65536, and one more than it keeps \
                  as history"
             ),
+            Error::Terms(topic) => write!(
+                f,
+                "a subscriber of {topic} holds 1 to 15 messages, and at most 65536 wait for it: \
+                 see Subscribe::holds and Subscribe::depth"
+            ),
             Error::Size(topic) => write!(
                 f,
                 "a message of {topic} is larger than its slots, or they would take more than 1 \
@@ -155,6 +166,13 @@ impl fmt::Display for Error {
                 write!(f, "the publisher of {topic} has gone: receive waits for the next")
             }
             Error::Nothing(topic) => write!(f, "nothing was published of {topic} in time"),
+            Error::OtherNode => f.write_str(
+                "a set waits for subscribers of its own node: make one for each node, and wait in \
+                 a thread for each",
+            ),
+            Error::Descriptor(error) => {
+                write!(f, "the system does not wait for the descriptors of a set: {error}")
+            }
             Error::Holds(topic) => write!(
                 f,
                 "as many messages of {topic} are held as may be: drop one, or subscribe with more \

@@ -62,6 +62,10 @@
 //! - Of a topic, what is held stays as it is; each subscriber has its own end of a full queue.
 //!   (`what_is_held_stays_as_it_is_however_much_is_published`,
 //!   `each_subscriber_meets_its_own_end_of_a_full_queue`)
+//! - A set misses nothing, in whichever way its node waits. (`a_set_misses_nothing_where_its_node_…`)
+//! - A late answer is for no other join, and who comes and goes leaves nothing behind.
+//!   (`an_answer_that_comes_late_is_taken_for_no_other`,
+//!   `joins_that_time_out_leave_no_port_and_no_queue_behind`)
 //! - A subscriber that lies hurts nobody else, and one that does not fit is refused by name.
 //!   (`a_subscriber_that_lies_hurts_nobody_else`, `who_does_not_fit_is_refused_by_name`)
 #![deny(unsafe_code)]
@@ -76,12 +80,16 @@ mod error;
 mod join;
 mod loan;
 mod node;
+mod outlet;
 mod publisher;
 mod sample;
+mod seek;
 mod signature;
 mod stock;
 mod subscriber;
+mod topic;
 mod typed;
+mod wait;
 
 pub use client::{Client, Find};
 pub use error::Error;
@@ -90,9 +98,11 @@ pub use loan::Loan;
 pub use narrows::memory::Overflow;
 pub use narrows_services_derive::Typed;
 pub use node::Node;
-pub use publisher::{Publisher, Topic};
+pub use publisher::Publisher;
 pub use sample::Sample;
 pub use signature::Signature;
 pub use subscriber::{Subscribe, Subscriber};
+pub use topic::Topic;
 pub use typed::{Payload, Struct, Typed, described};
+pub use wait::{Key, WaitSet};
 pub use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 
 use narrows::endpoint::Address;
 use narrows::memory::Delivery;
-use narrows_host::{OwnWords, PeerRegion, PeerWords, full_fence};
+use narrows_host::{OwnWords, PeerRegion, PeerWords, Place, full_fence};
 
 /// A subscriber, as its publisher has it.
 pub(crate) struct Subscriber {
     pub(crate) at: Address,
     pub(crate) queue: Delivery<OwnWords, PeerWords>,
-    /// What it takes and holds.
-    pub(crate) _note: PeerRegion,
+    /// Where it notes what it takes and holds.
+    pub(crate) note: Place,
+    pub(crate) _mapped: PeerRegion,
 }
 
 /// Those that there are, each at its place.

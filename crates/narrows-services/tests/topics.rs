@@ -337,7 +337,7 @@ fn a_subscriber_that_lies_hurts_nobody_else() {
     liar.open(1).unwrap();
     let link = liar.hunt(&source, SOON).unwrap();
     let to = narrows::endpoint::Address { link, port };
-    let words = [u32::from_le_bytes(*b"NsJ1"), types, 2, 1, 2, 0];
+    let words = [u32::from_le_bytes(*b"NsJ2"), types, 2, 1, 2, 0];
     let mut wish: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     wish.extend(note.place().encode());
     // Nonsense before it, of every length.

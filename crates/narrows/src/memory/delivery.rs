@@ -9,27 +9,30 @@
 //! ```text
 //!   publisher's memory                         subscriber's memory
 //!
-//!     queue   tail  lost                         taken
+//!     queue   tail  lost  want                   taken
 //!             position  slot  length  number     hold  hold  …
 //!             position  slot  length  number
-//!             …                                  armed
+//!             …                                  armed  left
 //! ```
 //!
 //! Positions of a queue are numbered from 1 and wrap round.
 
 use crate::platform::{Words, WordsMut};
 
-/// Words of a queue: the newest position, and messages that were left out.
+/// Words of a queue: the newest position, messages that were left out, and whether the publisher
+/// sleeps until there is room.
 const TAIL: u32 = 0;
 const LOST: u32 = 1;
+const WANT: u32 = 2;
 /// Where the cells begin, and words of each.
 const CELLS: u32 = 4;
 const CELL: u32 = 4;
 /// Words of a subscriber's note: what was taken, where the holds begin, and, in a line that the
-/// publisher seldom finds changed, whether it sleeps.
+/// publisher seldom finds changed, whether it sleeps, and whether it has left.
 const TAKEN: u32 = 0;
 const HOLD: u32 = 1;
 const ARMED: u32 = 16;
+const LEFT: u32 = 17;
 /// How far from its position the number in a cell is that nobody is to read.
 const NOWHERE: u32 = 1 << 31;
 
@@ -127,6 +130,28 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
             self.refresh();
             has(self)
         }
+    }
+
+    /// Says that the publisher is going to sleep until there is room, and whether there was none
+    /// before that. `fence` is a full one. A subscriber that [has left](Delivery::has_left) is not
+    /// waited for.
+    pub fn want_room(&mut self, fence: impl FnOnce()) -> bool {
+        self.queue.store(WANT, 1);
+        // Pairs with the fence in `Subscription::is_wanted`: either this sees what was taken, or
+        // the subscriber sees that this sleeps.
+        fence();
+        !self.has_room() && !self.has_left()
+    }
+
+    /// Says that the publisher does not sleep.
+    pub fn want_none(&self) {
+        self.queue.store(WANT, 0);
+    }
+
+    /// Whether the subscriber takes nothing any more, and has read all that it held.
+    pub fn has_left(&self) -> bool {
+        // Acquire: pairs with the release in `Subscription::leave`. Its slots have been read.
+        self.note.load_acquire(LEFT) != 0
     }
 
     /// Pushes the name of a slot, with two words for whoever takes it. Gives its position; none if
@@ -326,6 +351,22 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
         self.note.store_release(HOLD.wrapping_add(sample.hold), 0);
     }
 
+    /// Whether the publisher sleeps until there is room and is to be woken, after a message was
+    /// taken. `fence` is a full one, and spared where the publisher waits for nobody.
+    #[inline]
+    pub fn is_wanted(&self, fence: impl FnOnce()) -> bool {
+        self.terms.overflow == Overflow::Wait && {
+            // Pairs with the fence in `Delivery::want_room`.
+            fence();
+            self.queue.load(WANT) != 0
+        }
+    }
+
+    /// Takes nothing any more, and holds nothing.
+    pub fn leave(&self) {
+        leave(&self.note);
+    }
+
     /// Says that it is going to sleep, and whether nothing came before that. `fence` is a full one.
     pub fn arm(&self, fence: impl FnOnce()) -> bool {
         self.note.store(ARMED, 1);
@@ -339,4 +380,10 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
     pub fn disarm(&self) {
         self.note.store(ARMED, 0);
     }
+}
+
+/// As [`Subscription::leave`], for one that has a note and may have no queue yet.
+pub fn leave(note: &impl WordsMut) {
+    // Release: pairs with the acquire in `Delivery::has_left`.
+    note.store_release(LEFT, 1);
 }
