@@ -62,7 +62,8 @@
 //! - Of a topic, what is held stays as it is; each subscriber has its own end of a full queue.
 //!   (`what_is_held_stays_as_it_is_however_much_is_published`,
 //!   `each_subscriber_meets_its_own_end_of_a_full_queue`)
-//! - A set misses nothing, in whichever way its node waits. (`a_set_misses_nothing_where_its_node_…`)
+//! - A set misses nothing, in whichever way its node waits.
+//!   (`a_set_misses_nothing_where_its_node_sleeps` and others)
 //! - A late answer is for no other join, and who comes and goes leaves nothing behind.
 //!   (`an_answer_that_comes_late_is_taken_for_no_other`,
 //!   `joins_that_time_out_leave_no_port_and_no_queue_behind`)
@@ -74,6 +75,7 @@
 #[doc = include_str!("../../../docs/SERVICES.md")]
 mod page {}
 
+pub mod asynchronous;
 mod client;
 mod deadline;
 mod error;
@@ -81,6 +83,7 @@ mod join;
 mod loan;
 mod node;
 mod outlet;
+mod parked;
 mod publisher;
 mod sample;
 mod seek;

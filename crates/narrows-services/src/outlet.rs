@@ -82,7 +82,7 @@ impl Outlet {
             }
             let deadline = *deadline.get_or_insert_with(|| Deadline::within(self.patience));
             if deadline.is_over() {
-                return Err(Error::Full(self.name.to_string()));
+                return Err(self.full());
             }
             if inner.want_room() {
                 self.node.below()?.wait_any(Some(deadline.left_of(LOOK)));
@@ -91,8 +91,24 @@ impl Outlet {
         }
     }
 
-    /// As [`Publisher::lend`], if there is one and all that are to miss nothing have room.
-    pub(crate) fn try_lend(&self, inner: &mut Inner) -> Result<Option<usize>, Error> {
+    pub(crate) fn full(&self) -> Error {
+        Error::Full(self.name.to_string())
+    }
+
+    /// Whether a slot for so many bytes can be lent at once.
+    pub(crate) fn has_room(&self, inner: &mut Inner, len: usize) -> Result<bool, Error> {
+        if len > self.size as usize {
+            return Err(self.size_error());
+        }
+        let slot = self.try_lend(inner)?;
+        if let Some(slot) = slot {
+            inner.stock.put_back(slot);
+        }
+        Ok(slot.is_some())
+    }
+
+    /// As [`Outlet::lend`], if there is one and all that are to miss nothing have room.
+    fn try_lend(&self, inner: &mut Inner) -> Result<Option<usize>, Error> {
         if inner.until == 0 {
             self.attend_in(inner)?;
             inner.until = SEE_TO;
@@ -106,7 +122,7 @@ impl Outlet {
         Ok(slot)
     }
 
-    /// As [`Publisher::attend`], by who has all that is inside.
+    /// As [`Published::attend`], by who has all that is inside.
     fn attend_in(&self, inner: &mut Inner) -> Result<(), Error> {
         let mut node = self.node.below()?;
         node.poll();
@@ -221,14 +237,14 @@ impl Drop for Outlet {
 impl Inner {
     /// Has whoever waits for nothing to be lost wake this publisher when it takes something. False
     /// if one has taken something, or has left.
-    fn want_room(&mut self) -> bool {
+    pub(crate) fn want_room(&mut self) -> bool {
         self.subscribers.iter_mut().flatten().all(|Subscriber { queue, .. }| {
             let full = queue.terms().overflow == Overflow::Wait && !queue.has_room();
             !full || queue.want_room(full_fence)
         })
     }
 
-    fn want_none(&self) {
+    pub(crate) fn want_none(&self) {
         for Subscriber { queue, .. } in self.subscribers.iter().flatten() {
             queue.want_none();
         }

@@ -101,11 +101,15 @@ impl Subscribe {
         let deadline = Deadline::within(patience);
         while !subscriber.is_joined()? {
             if deadline.is_over() {
-                return Err(Error::NotFound(subscriber.topic()));
+                return Err(subscriber.not_found());
             }
             node.below()?.wait_any(subscriber.left(deadline));
         }
         Ok(subscriber)
+    }
+
+    pub(crate) fn patient(&self) -> Option<Duration> {
+        self.patience
     }
 
     /// A subscriber that has not found its topic yet.
@@ -254,7 +258,7 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     }
 
     /// How much time is left until there is something to do whatever comes, or until the deadline.
-    fn left(&self, deadline: Deadline) -> Option<Duration> {
+    pub(crate) fn left(&self, deadline: Deadline) -> Option<Duration> {
         deadline.left().into_iter().chain(self.due_in()).min()
     }
 
@@ -289,6 +293,17 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     #[must_use]
     pub fn lost(&self) -> u32 {
         self.joined.borrow().as_ref().map_or(0, |joined| joined.queue.borrow().lost())
+    }
+
+    pub(crate) fn not_found(&self) -> Error {
+        Error::NotFound(self.topic())
+    }
+
+    /// Is woken by no message.
+    pub(crate) fn disarm(&self) {
+        if let Some(joined) = self.joined.borrow().as_ref() {
+            joined.queue.borrow().disarm();
+        }
     }
 
     fn topic(&self) -> String {
