@@ -73,6 +73,8 @@ pub enum Error {
     Holds(String),
     /// A subscriber is of another node than what is to wait for it.
     OtherNode,
+    /// A node that is to be shared serves a function, or something of it is in use.
+    InUse,
     /// The system does not wait for a descriptor: what it says.
     Descriptor(String),
 }
@@ -169,6 +171,10 @@ impl fmt::Display for Error {
             Error::OtherNode => f.write_str(
                 "a set waits for subscribers of its own node: make one for each node, and wait in \
                  a thread for each",
+            ),
+            Error::InUse => f.write_str(
+                "this node cannot be shared: it serves a function, or there is a clone, a client, \
+                 a subscriber, a publisher or a sample of it: share it first, and make them then",
             ),
             Error::Descriptor(error) => {
                 write!(f, "the system does not wait for the descriptors of a set: {error}")

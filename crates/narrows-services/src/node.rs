@@ -241,6 +241,16 @@ impl Node {
         }
     }
 
+    /// Whether nobody else has this node, nor anything of it, and it serves nothing.
+    pub(crate) fn is_alone(&self) -> bool {
+        let mut outlets = self.inner.outlets.borrow_mut();
+        outlets.retain(|one| one.strong_count() > 0);
+        Rc::strong_count(&self.inner) == 1
+            && Rc::weak_count(&self.inner) == 0
+            && outlets.is_empty()
+            && self.inner.served.try_borrow().is_ok_and(|served| served.is_empty())
+    }
+
     /// Whether both are the same node.
     pub(crate) fn is(&self, other: &Node) -> bool {
         Rc::ptr_eq(&self.inner, &other.inner)
