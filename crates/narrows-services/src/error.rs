@@ -46,8 +46,10 @@ pub enum Error {
     /// A call gave no response. After [`CallError::Gone`] the next call looks for the service
     /// again.
     Call(String, CallError),
-    /// A response came that is no value of the type that it should be.
+    /// A response or a message came that is no value of the type that it should be.
     Length(String),
+    /// A value has no encoding: its type, and what serde says.
+    Encoding(String, String),
     /// The node does not serve.
     Serve(ServeError),
     /// The node has no port left.
@@ -121,9 +123,12 @@ impl fmt::Display for Error {
             Error::Call(service, error) => write!(f, "a call of {service}: {error}"),
             Error::Length(service) => write!(
                 f,
-                "{service} gave a response of another length than its type has: it is not what it \
-                 says"
+                "{service} gave bytes that are no value of its type, but longer, shorter or of \
+                 another encoding: it is not what it says"
             ),
+            Error::Encoding(of, error) => {
+                write!(f, "a value of {of} has no encoding: {error}: see what its Serialize does")
+            }
             Error::Serve(error) => error.fmt(f),
             Error::Ports => {
                 f.write_str("the node has no port left: drop a publisher or subscriber")

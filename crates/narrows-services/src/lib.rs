@@ -77,6 +77,8 @@ mod page {}
 
 pub mod asynchronous;
 mod client;
+#[cfg(feature = "serde")]
+mod coded;
 mod deadline;
 mod error;
 mod join;
@@ -96,6 +98,8 @@ mod typed;
 mod wait;
 
 pub use client::{Client, Find};
+#[cfg(feature = "serde")]
+pub use coded::Coded;
 pub use error::Error;
 pub use join::Refusal;
 pub use loan::Loan;
