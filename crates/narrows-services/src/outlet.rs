@@ -128,12 +128,11 @@ impl Outlet {
         node.poll();
         for at in 0..inner.subscribers.len() {
             let there = inner.subscribers.get(at).and_then(Option::as_ref);
-            if there
-                .is_some_and(|one| one.queue.has_left() || node.link(one.at.link).check().is_err())
-            {
+            if there.is_some_and(|one| node.link(one.at.link).check().is_err()) {
                 inner.let_go(at);
             }
         }
+        inner.let_go_left();
         let mut bytes = [0; 128];
         while let Ok(Some(message)) = node.try_receive_into(self.port, &mut bytes) {
             let from = message.from;
@@ -156,7 +155,8 @@ impl Outlet {
         if types != self.types {
             return Err(Refusal::Types);
         }
-        inner.let_go_from(from);
+        // It may have come here before, and left.
+        inner.let_go_left();
         // What it may keep from being written, beside what the others may and one that is written.
         let wanted = |terms: Terms| match terms.overflow {
             Overflow::DropOldest => terms.holds,
@@ -257,10 +257,13 @@ impl Inner {
         }
     }
 
-    fn let_go_from(&mut self, from: Address) {
-        let is = |one: &Option<Subscriber>| one.as_ref().is_some_and(|one| one.at == from);
-        if let Some(at) = self.subscribers.iter().position(is) {
-            self.let_go(at);
+    /// Lets go who has left and holds nothing.
+    fn let_go_left(&mut self) {
+        for at in 0..self.subscribers.len() {
+            let there = self.subscribers.get_mut(at).and_then(Option::as_mut);
+            if there.is_some_and(|one| one.queue.has_left() && !one.queue.holds_any()) {
+                self.let_go(at);
+            }
         }
     }
 }

@@ -4,10 +4,11 @@
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use narrows::strategy::Strategy;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::client::{Client, Find};
 use crate::error::Error;
@@ -80,7 +81,7 @@ fn set<B>(builder: B, settings: Settings<B>) -> B {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Locked> {
-        self.locked.lock().unwrap_or_else(PoisonError::into_inner)
+        self.locked.lock()
     }
 
     fn keep<T: 'static>(

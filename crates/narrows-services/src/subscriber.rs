@@ -242,6 +242,7 @@ impl<T: Payload + ?Sized> Subscriber<T> {
         // Asked last: what it had published before it ended is there by now.
         if joined.ended.get() && joined.queue.borrow().is_empty() {
             self.joined.borrow_mut().take();
+            joined.leave();
             self.seek.borrow_mut().restart();
             self.failed.set(Some(Error::Gone(self.topic())));
         }
@@ -331,5 +332,13 @@ impl<T: Payload + ?Sized> Waits for Subscriber<T> {
     fn due_in(&self) -> Option<Duration> {
         let seeks = self.joined.borrow().is_none();
         seeks.then(|| self.seek.borrow().due().saturating_duration_since(Instant::now()))
+    }
+}
+
+impl<T: ?Sized> Drop for Subscriber<T> {
+    fn drop(&mut self) {
+        if let Some(joined) = self.joined.get_mut() {
+            joined.leave();
+        }
     }
 }
