@@ -130,9 +130,10 @@ impl fmt::Display for Error {
                 write!(f, "a value of {of} has no encoding: {error}: see what its Serialize does")
             }
             Error::Serve(error) => error.fmt(f),
-            Error::Ports => {
-                f.write_str("the node has no port left: drop a publisher or subscriber")
-            }
+            Error::Ports => f.write_str(
+                "the node has no port left: drop a publisher or subscriber, or open it with \
+                     more (Limits::endpoints)",
+            ),
             Error::Slots(topic, slots) => write!(
                 f,
                 "{topic} cannot have {slots} slots: it has 1 to 65536, and one more than it keeps \

@@ -65,9 +65,7 @@ pub struct Node {
 
 /// Opens a port that the program does not use: the last that is free.
 pub(crate) fn open_port(node: &mut narrows_host::Node) -> Result<Port, Error> {
-    let limits = narrows::endpoint::Limits::default();
-    let ports = (1..limits.endpoints as Port).rev();
-    let mut free = ports.filter(|port| node.open(*port).is_ok());
+    let mut free = (1..=Port::MAX).rev().filter(|port| node.open(*port).is_ok());
     free.next().ok_or(Error::Ports)
 }
 

@@ -83,14 +83,15 @@ impl Stock {
             if !waits_only {
                 continue;
             }
-            for (at, position) in &slot.with {
-                if let Some(Some(Subscriber { queue, .. })) = from.get_mut(*at)
-                    && queue.waits(*position)
-                {
+            // What one takes meanwhile, it holds.
+            slot.with.retain(|(at, position)| {
+                let Some(Some(Subscriber { queue, .. })) = from.get_mut(*at) else { return false };
+                if queue.waits(*position) {
                     queue.revoke(*position, full_fence);
                 }
-            }
-            if slot.is_free(number, from) {
+                queue.holds(number as u32)
+            });
+            if slot.with.is_empty() {
                 return Some(number);
             }
         }
