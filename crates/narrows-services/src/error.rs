@@ -46,8 +46,10 @@ pub enum Error {
     /// A call gave no response. After [`CallError::Gone`] the next call looks for the service
     /// again.
     Call(String, CallError),
-    /// A response came that is no value of the type that it should be.
+    /// A response or a message came that is no value of the type that it should be.
     Length(String),
+    /// A value has no encoding: its type, and what serde says.
+    Encoding(String, String),
     /// The node does not serve.
     Serve(ServeError),
     /// The node has no port left.
@@ -73,6 +75,8 @@ pub enum Error {
     Holds(String),
     /// A subscriber is of another node than what is to wait for it.
     OtherNode,
+    /// A node that is to be shared serves a function, or something of it is in use.
+    InUse,
     /// The system does not wait for a descriptor: what it says.
     Descriptor(String),
 }
@@ -119,13 +123,17 @@ impl fmt::Display for Error {
             Error::Call(service, error) => write!(f, "a call of {service}: {error}"),
             Error::Length(service) => write!(
                 f,
-                "{service} gave a response of another length than its type has: it is not what it \
-                 says"
+                "{service} gave bytes that are no value of its type, but longer, shorter or of \
+                 another encoding: it is not what it says"
             ),
-            Error::Serve(error) => error.fmt(f),
-            Error::Ports => {
-                f.write_str("the node has no port left: drop a publisher or subscriber")
+            Error::Encoding(of, error) => {
+                write!(f, "a value of {of} has no encoding: {error}: see what its Serialize does")
             }
+            Error::Serve(error) => error.fmt(f),
+            Error::Ports => f.write_str(
+                "the node has no port left: drop a publisher or subscriber, or open it with \
+                     more (Limits::endpoints)",
+            ),
             Error::Slots(topic, slots) => write!(
                 f,
                 "{topic} cannot have {slots} slots: it has 1 to 65536, and one more than it keeps \
@@ -169,6 +177,10 @@ impl fmt::Display for Error {
             Error::OtherNode => f.write_str(
                 "a set waits for subscribers of its own node: make one for each node, and wait in \
                  a thread for each",
+            ),
+            Error::InUse => f.write_str(
+                "this node cannot be shared: it serves a function, or there is a clone, a client, \
+                 a subscriber, a publisher or a sample of it: share it first, and make them then",
             ),
             Error::Descriptor(error) => {
                 write!(f, "the system does not wait for the descriptors of a set: {error}")

@@ -1,11 +1,14 @@
 //! A node that offers and uses services.
 
 use std::borrow::Borrow as _;
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use narrows::endpoint::{Failure, Function, Port, ServeError, Served, Sink, Source};
+use narrows::endpoint::{
+    Failure, FlowError, FlowId, Function, Port, ServeError, Served, Sink, Source,
+};
 use narrows::link::Name;
 use narrows::platform::Platform as _;
 use narrows_host::Options;
@@ -13,6 +16,7 @@ use narrows_host::service::Offer;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
+use crate::parked::Parked;
 use crate::signature::{Signature, name_of};
 use crate::typed::{self, Payload};
 
@@ -47,6 +51,12 @@ struct Inner {
     served: RefCell<Vec<Offered>>,
     /// What is published.
     outlets: RefCell<Vec<Weak<dyn Published>>>,
+    /// Flows that nobody has any more, and whose calls are under way.
+    flows: RefCell<Vec<FlowId>>,
+    /// Tasks that wait for it.
+    parked: Arc<Parked>,
+    /// Whether it is used on behalf of one of them.
+    quiet: Cell<bool>,
 }
 
 /// A node that offers and uses services. Clones are the same node; it belongs to one thread.
@@ -57,9 +67,7 @@ pub struct Node {
 
 /// Opens a port that the program does not use: the last that is free.
 pub(crate) fn open_port(node: &mut narrows_host::Node) -> Result<Port, Error> {
-    let limits = narrows::endpoint::Limits::default();
-    let ports = (1..limits.endpoints as Port).rev();
-    let mut free = ports.filter(|port| node.open(*port).is_ok());
+    let mut free = (1..=Port::MAX).rev().filter(|port| node.open(*port).is_ok());
     free.next().ok_or(Error::Ports)
 }
 
@@ -79,7 +87,14 @@ impl Node {
     pub fn with(options: Options) -> Result<Node, Error> {
         let node = RefCell::new(options.node().map_err(Error::Open)?);
         Ok(Node {
-            inner: Rc::new(Inner { node, served: RefCell::default(), outlets: RefCell::default() }),
+            inner: Rc::new(Inner {
+                node,
+                served: RefCell::default(),
+                outlets: RefCell::default(),
+                flows: RefCell::default(),
+                parked: Arc::default(),
+                quiet: Cell::new(false),
+            }),
         })
     }
 
@@ -89,7 +104,12 @@ impl Node {
     /// [`Error::Busy`].
     #[inline]
     pub fn below(&self) -> Result<RefMut<'_, narrows_host::Node>, Error> {
-        self.inner.node.try_borrow_mut().map_err(|_| Error::Busy)
+        let node = self.inner.node.try_borrow_mut().map_err(|_| Error::Busy)?;
+        if !self.inner.quiet.get() {
+            // Who uses it may take what a task waits for off the rings.
+            self.inner.parked.wake_all();
+        }
+        Ok(node)
     }
 
     /// The services that nodes of this user offer in the domain.
@@ -201,6 +221,50 @@ impl Node {
         drop(node);
         self.attend()?;
         Ok(served)
+    }
+
+    pub(crate) fn parked(&self) -> &Arc<Parked> {
+        &self.inner.parked
+    }
+
+    /// Uses the node for a task that waits for it: the others are woken only by what comes.
+    pub(crate) fn quietly<R>(&self, act: impl FnOnce() -> R) -> R {
+        struct Restore<'a>(&'a Cell<bool>, bool);
+        impl Drop for Restore<'_> {
+            fn drop(&mut self) {
+                self.0.set(self.1);
+            }
+        }
+        let quiet = &self.inner.quiet;
+        let _restore = Restore(quiet, quiet.replace(true));
+        act()
+    }
+
+    /// Closes a flow that nobody has any more, if there is one, and those of before: as soon as
+    /// their calls are answered.
+    pub(crate) fn close_flow(&self, flow: Option<FlowId>) {
+        let mut flows = self.inner.flows.borrow_mut();
+        flows.extend(flow);
+        if flows.is_empty() {
+            return;
+        }
+        if let Ok(mut node) = self.below() {
+            node.poll();
+            flows.retain(|flow| {
+                node.abandon(*flow);
+                node.flow(*flow).close() == Err(FlowError::Outstanding)
+            });
+        }
+    }
+
+    /// Whether nobody else has this node, nor anything of it, and it serves nothing.
+    pub(crate) fn is_alone(&self) -> bool {
+        let mut outlets = self.inner.outlets.borrow_mut();
+        outlets.retain(|one| one.strong_count() > 0);
+        Rc::strong_count(&self.inner) == 1
+            && Rc::weak_count(&self.inner) == 0
+            && outlets.is_empty()
+            && self.inner.served.try_borrow().is_ok_and(|served| served.is_empty())
     }
 
     /// Whether both are the same node.

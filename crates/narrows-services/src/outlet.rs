@@ -82,7 +82,7 @@ impl Outlet {
             }
             let deadline = *deadline.get_or_insert_with(|| Deadline::within(self.patience));
             if deadline.is_over() {
-                return Err(Error::Full(self.name.to_string()));
+                return Err(self.full());
             }
             if inner.want_room() {
                 self.node.below()?.wait_any(Some(deadline.left_of(LOOK)));
@@ -91,8 +91,24 @@ impl Outlet {
         }
     }
 
-    /// As [`Publisher::lend`], if there is one and all that are to miss nothing have room.
-    pub(crate) fn try_lend(&self, inner: &mut Inner) -> Result<Option<usize>, Error> {
+    pub(crate) fn full(&self) -> Error {
+        Error::Full(self.name.to_string())
+    }
+
+    /// Whether a slot for so many bytes can be lent at once.
+    pub(crate) fn has_room(&self, inner: &mut Inner, len: usize) -> Result<bool, Error> {
+        if len > self.size as usize {
+            return Err(self.size_error());
+        }
+        let slot = self.try_lend(inner)?;
+        if let Some(slot) = slot {
+            inner.stock.put_back(slot);
+        }
+        Ok(slot.is_some())
+    }
+
+    /// As [`Outlet::lend`], if there is one and all that are to miss nothing have room.
+    fn try_lend(&self, inner: &mut Inner) -> Result<Option<usize>, Error> {
         if inner.until == 0 {
             self.attend_in(inner)?;
             inner.until = SEE_TO;
@@ -106,18 +122,17 @@ impl Outlet {
         Ok(slot)
     }
 
-    /// As [`Publisher::attend`], by who has all that is inside.
+    /// As [`Published::attend`], by who has all that is inside.
     fn attend_in(&self, inner: &mut Inner) -> Result<(), Error> {
         let mut node = self.node.below()?;
         node.poll();
         for at in 0..inner.subscribers.len() {
             let there = inner.subscribers.get(at).and_then(Option::as_ref);
-            if there
-                .is_some_and(|one| one.queue.has_left() || node.link(one.at.link).check().is_err())
-            {
+            if there.is_some_and(|one| node.link(one.at.link).check().is_err()) {
                 inner.let_go(at);
             }
         }
+        inner.let_go_left();
         let mut bytes = [0; 128];
         while let Ok(Some(message)) = node.try_receive_into(self.port, &mut bytes) {
             let from = message.from;
@@ -140,7 +155,8 @@ impl Outlet {
         if types != self.types {
             return Err(Refusal::Types);
         }
-        inner.let_go_from(from);
+        // It may have come here before, and left.
+        inner.let_go_left();
         // What it may keep from being written, beside what the others may and one that is written.
         let wanted = |terms: Terms| match terms.overflow {
             Overflow::DropOldest => terms.holds,
@@ -221,14 +237,14 @@ impl Drop for Outlet {
 impl Inner {
     /// Has whoever waits for nothing to be lost wake this publisher when it takes something. False
     /// if one has taken something, or has left.
-    fn want_room(&mut self) -> bool {
+    pub(crate) fn want_room(&mut self) -> bool {
         self.subscribers.iter_mut().flatten().all(|Subscriber { queue, .. }| {
             let full = queue.terms().overflow == Overflow::Wait && !queue.has_room();
             !full || queue.want_room(full_fence)
         })
     }
 
-    fn want_none(&self) {
+    pub(crate) fn want_none(&self) {
         for Subscriber { queue, .. } in self.subscribers.iter().flatten() {
             queue.want_none();
         }
@@ -241,10 +257,13 @@ impl Inner {
         }
     }
 
-    fn let_go_from(&mut self, from: Address) {
-        let is = |one: &Option<Subscriber>| one.as_ref().is_some_and(|one| one.at == from);
-        if let Some(at) = self.subscribers.iter().position(is) {
-            self.let_go(at);
+    /// Lets go who has left and holds nothing.
+    fn let_go_left(&mut self) {
+        for at in 0..self.subscribers.len() {
+            let there = self.subscribers.get_mut(at).and_then(Option::as_mut);
+            if there.is_some_and(|one| one.queue.has_left() && !one.queue.holds_any()) {
+                self.let_go(at);
+            }
         }
     }
 }

@@ -32,6 +32,17 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
+    /// Takes nothing any more. What is held stays so until it is given back.
+    pub(crate) fn leave(&self) {
+        let queue = self.queue.borrow();
+        queue.leave();
+        let wanted = queue.is_wanted(full_fence);
+        drop(queue);
+        if wanted {
+            self.wake();
+        }
+    }
+
     /// Wakes the publisher, which sleeps until something is taken.
     #[cold]
     pub(crate) fn wake(&self) {
@@ -39,16 +50,6 @@ impl Joined {
         // the publisher looks by itself.
         if let Ok(mut node) = self.node.below() {
             let _ = node.try_send(self.port, self.publisher, &[]);
-        }
-    }
-}
-
-impl Drop for Joined {
-    fn drop(&mut self) {
-        let queue = self.queue.get_mut();
-        queue.leave();
-        if queue.is_wanted(full_fence) {
-            self.wake();
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use narrows::endpoint::Address;
-use narrows::memory::Delivery;
+use narrows::memory::{Delivery, Overflow};
 use narrows_host::{OwnWords, PeerRegion, PeerWords, Place, full_fence};
 
 /// A subscriber, as its publisher has it.
@@ -70,11 +70,26 @@ impl Stock {
             if kept || slot.lent {
                 continue;
             }
-            let waiting = slot.with.iter().all(|(at, position)| {
+            // Nothing is taken from anyone for the sake of a slot that another keeps.
+            let waits_only = slot.with.iter().all(|(at, position)| {
                 let Some(Some(Subscriber { queue, .. })) = from.get_mut(*at) else { return true };
-                !queue.waits(*position) || queue.revoke(*position, full_fence)
+                match queue.waits(*position) {
+                    true => queue.terms().overflow == Overflow::DropOldest,
+                    false => !queue.holds(number as u32),
+                }
             });
-            if waiting && slot.is_free(number, from) {
+            if !waits_only {
+                continue;
+            }
+            // What one takes meanwhile, it holds.
+            slot.with.retain(|(at, position)| {
+                let Some(Some(Subscriber { queue, .. })) = from.get_mut(*at) else { return false };
+                if queue.waits(*position) {
+                    queue.revoke(*position, full_fence);
+                }
+                queue.holds(number as u32)
+            });
+            if slot.with.is_empty() {
                 return Some(number);
             }
         }

@@ -101,11 +101,15 @@ impl Subscribe {
         let deadline = Deadline::within(patience);
         while !subscriber.is_joined()? {
             if deadline.is_over() {
-                return Err(Error::NotFound(subscriber.topic()));
+                return Err(subscriber.not_found());
             }
             node.below()?.wait_any(subscriber.left(deadline));
         }
         Ok(subscriber)
+    }
+
+    pub(crate) fn patient(&self) -> Option<Duration> {
+        self.patience
     }
 
     /// A subscriber that has not found its topic yet.
@@ -238,6 +242,7 @@ impl<T: Payload + ?Sized> Subscriber<T> {
         // Asked last: what it had published before it ended is there by now.
         if joined.ended.get() && joined.queue.borrow().is_empty() {
             self.joined.borrow_mut().take();
+            joined.leave();
             self.seek.borrow_mut().restart();
             self.failed.set(Some(Error::Gone(self.topic())));
         }
@@ -254,7 +259,7 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     }
 
     /// How much time is left until there is something to do whatever comes, or until the deadline.
-    fn left(&self, deadline: Deadline) -> Option<Duration> {
+    pub(crate) fn left(&self, deadline: Deadline) -> Option<Duration> {
         deadline.left().into_iter().chain(self.due_in()).min()
     }
 
@@ -291,6 +296,17 @@ impl<T: Payload + ?Sized> Subscriber<T> {
         self.joined.borrow().as_ref().map_or(0, |joined| joined.queue.borrow().lost())
     }
 
+    pub(crate) fn not_found(&self) -> Error {
+        Error::NotFound(self.topic())
+    }
+
+    /// Is woken by no message.
+    pub(crate) fn disarm(&self) {
+        if let Some(joined) = self.joined.borrow().as_ref() {
+            joined.queue.borrow().disarm();
+        }
+    }
+
     fn topic(&self) -> String {
         self.name.to_string()
     }
@@ -316,5 +332,13 @@ impl<T: Payload + ?Sized> Waits for Subscriber<T> {
     fn due_in(&self) -> Option<Duration> {
         let seeks = self.joined.borrow().is_none();
         seeks.then(|| self.seek.borrow().due().saturating_duration_since(Instant::now()))
+    }
+}
+
+impl<T: ?Sized> Drop for Subscriber<T> {
+    fn drop(&mut self) {
+        if let Some(joined) = self.joined.get_mut() {
+            joined.leave();
+        }
     }
 }

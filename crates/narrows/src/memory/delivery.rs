@@ -89,6 +89,8 @@ pub struct Delivery<W, R> {
     /// What the subscriber had taken when that was looked at last.
     taken: u32,
     lost: u32,
+    /// The subscriber takes nothing any more.
+    left: bool,
 }
 
 /// A queue has no room, and its subscriber is to be waited for.
@@ -98,7 +100,7 @@ pub struct NoRoom;
 impl<W: WordsMut, R: Words> Delivery<W, R> {
     /// A queue in [`queue_words`] that are all 0, for the subscriber whose note this is.
     pub fn new(queue: W, note: R, terms: Terms) -> Delivery<W, R> {
-        Delivery { queue, note, terms, tail: 0, taken: 0, lost: 0 }
+        Delivery { queue, note, terms, tail: 0, taken: 0, lost: 0, left: false }
     }
 
     /// What was agreed on.
@@ -125,7 +127,7 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
     /// Whether a message can be pushed without one being lost.
     pub fn has_room(&mut self) -> bool {
         let oldest = self.tail.wrapping_add(1).wrapping_sub(self.terms.depth);
-        let has = |own: &Self| own.is_taken(oldest);
+        let has = |own: &Self| own.left || own.is_taken(oldest);
         has(self) || {
             self.refresh();
             has(self)
@@ -148,10 +150,12 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
         self.queue.store(WANT, 0);
     }
 
-    /// Whether the subscriber takes nothing any more, and has read all that it held.
-    pub fn has_left(&self) -> bool {
-        // Acquire: pairs with the release in `Subscription::leave`. Its slots have been read.
-        self.note.load_acquire(LEFT) != 0
+    /// Whether the subscriber takes nothing any more. From then on its queue has no message and
+    /// takes none; what it holds it may read until it gives it back.
+    pub fn has_left(&mut self) -> bool {
+        // Acquire: pairs with the release in `leave`. What it took, it is seen to hold.
+        self.left = self.left || self.note.load_acquire(LEFT) != 0;
+        self.left
     }
 
     /// Pushes the name of a slot, with two words for whoever takes it. Gives its position; none if
@@ -165,6 +169,9 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
         words: [u32; 2],
         fence: impl FnOnce(),
     ) -> Result<Option<u32>, NoRoom> {
+        if self.left {
+            return Ok(None);
+        }
         if !self.has_room() {
             match self.terms.overflow {
                 Overflow::Wait => return Err(NoRoom),
@@ -209,7 +216,7 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
         if queued && !self.is_taken(position) {
             self.refresh();
         }
-        queued && !self.is_taken(position)
+        queued && !self.left && !self.is_taken(position)
     }
 
     /// Takes a position back that waits, if the subscriber lets messages be lost. Whether it did;
@@ -228,9 +235,18 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
     /// Whether the subscriber holds a slot of which no position [waits](Delivery::waits).
     pub fn holds(&self, slot: u32) -> bool {
         let name = slot.wrapping_add(1);
-        // Acquire: pairs with the release in `Subscription::give_back`. The slot has been read.
+        self.held().any(|held| held == name)
+    }
+
+    /// Whether the subscriber holds any slot.
+    pub fn holds_any(&self) -> bool {
+        self.held().any(|held| held != 0)
+    }
+
+    fn held(&self) -> impl Iterator<Item = u32> {
         let holds = HOLD..HOLD.wrapping_add(self.terms.holds).min(ARMED);
-        holds.into_iter().any(|at| self.note.load_acquire(at) == name)
+        // Acquire: pairs with the release in `Subscription::give_back`. The slot has been read.
+        holds.into_iter().map(|at| self.note.load_acquire(at))
     }
 }
 
@@ -362,7 +378,7 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
         }
     }
 
-    /// Takes nothing any more, and holds nothing.
+    /// Takes nothing any more. What is held is still to be given back.
     pub fn leave(&self) {
         leave(&self.note);
     }
@@ -384,6 +400,6 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
 
 /// As [`Subscription::leave`], for one that has a note and may have no queue yet.
 pub fn leave(note: &impl WordsMut) {
-    // Release: pairs with the acquire in `Delivery::has_left`.
+    // Release: pairs with the acquire in `Delivery::has_left`. Who sees it sees what is held.
     note.store_release(LEFT, 1);
 }
