@@ -1,91 +1,59 @@
-//! A function on the other core, called twice: waiting for the response, and with a callback that
-//! is called when the response has come, while this core does something else.
+//! A function on the other core, found by its name and called with values of types.
 //!
 //! ```text
 //!   process gpp                          process dsp
 //!
-//!     call ──────────── hello ──────────► capitals
-//!          ◄─────────── HELLO ───────────
-//!     start ─────── how are you ────────► capitals
-//!     other work
-//!     complete ◄──── HOW ARE YOU ────────
-//!        └─► callback
+//!     call ───────────── 3, 4 ──────────► length
+//!          ◄────────────── 5 ────────────
 //! ```
 //!
 //! Expected output:
 //!
 //! ```text
-//! call 0 gave: HELLO
-//! call 1 is on its way, and this core is free
-//! call 1 gave: HOW ARE YOU
+//! length of dsp has other types: it is call Point{x@0:f32,y@4:f32}8 f32, …
+//! the length is 5
 //! ```
 
 use std::error::Error;
+use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use narrows::endpoint::{Failure, Function, Sink, Source};
-use narrows::strategy::Strategy;
-use narrows_host::Options;
+use narrows_services::{FromBytes, Immutable, IntoBytes, KnownLayout, Node, Options, Typed};
 
 const SOON: Option<Duration> = Some(Duration::from_secs(5));
 
-fn main() -> Result<(), Box<dyn Error>> {
-    match std::env::args().nth(1) {
-        None => gpp(),
-        Some(directory) => dsp(&directory),
-    }
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Typed)]
+#[repr(C)]
+struct Point {
+    x: f32,
+    y: f32,
 }
 
-fn gpp() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
+    if let Some(directory) = std::env::args().nth(1) {
+        return dsp(directory.as_ref());
+    }
     let directory = tempfile::tempdir()?;
     let mut other = Command::new(std::env::current_exe()?).arg(directory.path()).spawn()?;
-
-    let mut node = Options::new("gpp").directory(directory.path()).node()?;
-    let link = node.hunt(&"dsp".parse()?, SOON)?;
-    let flow = node.open_flow(link, &"capitals".parse()?, Strategy::default(), 64, SOON)?;
-
-    let mut text = [0; 64];
-    let len = node.flow(flow).call(b"hello", &mut text, SOON)?;
-    println!("call 0 gave: {}", std::str::from_utf8(&text[..len])?);
-
-    let number = node.flow(flow).start(b"how are you")?;
-    println!("call {number} is on its way, and this core is free");
-
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while node.flow(flow).outstanding() != Some(0) && Instant::now() < deadline {
-        // Other work goes here; this core has none, so it waits.
-        node.flow(flow).wait(SOON);
-        node.flow(flow).complete(|completed, response| {
-            let part = &mut text[..completed.len];
-            let whole = response.read(0, part);
-            assert!(whole.is_ok() && completed.failure.is_none(), "a whole response");
-            println!("call {} gave: {}", completed.number, String::from_utf8_lossy(part));
-        })?;
-    }
-
-    node.link(link).close();
+    gpp(directory.path())?;
     other.wait()?;
     Ok(())
 }
 
-fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
-    let mut capitals = |request: &dyn Source, response: &mut dyn Sink| {
-        let mut text = [0; 64];
-        let text = text.get_mut(..request.len()).ok_or(Failure::NoRoom)?;
-        request.read(0, text)?;
-        text.make_ascii_uppercase();
-        response.write(0, text)
-    };
-    let mut library = [Function { name: "capitals".parse()?, run: &mut capitals }];
-
-    let mut node = Options::new("dsp").directory(directory).node()?;
-    loop {
-        // An error if nobody calls in time.
-        node.serve(&mut library, SOON)?;
-        if node.links().next().is_none() {
-            // The caller has gone.
-            return Ok(());
-        }
+fn gpp(directory: &Path) -> Result<(), Box<dyn Error>> {
+    let node = Node::with(Options::new("gpp").directory(directory))?;
+    if let Err(error) = node.client::<f32, f32>("length") {
+        println!("{error}");
     }
+    let length = node.client::<Point, f32>("length")?;
+    println!("the length is {}", length.call(&Point { x: 3.0, y: 4.0 })?);
+    Ok(())
+}
+
+fn dsp(directory: &Path) -> Result<(), Box<dyn Error>> {
+    let node = Node::with(Options::new("dsp").directory(directory))?;
+    node.serve::<Point, f32>("length", |point| point.x.hypot(point.y))?;
+    while node.run_once(SOON)? == 0 {}
+    Ok(())
 }

@@ -1,77 +1,59 @@
-//! A message for many: a camera makes each frame where two viewers read it. One keeps up and misses
-//! none; the other wants the latest alone.
+//! A message for many: each number is written once, and five processes read it where it is.
 //!
 //! ```text
-//!   process camera                         processes all, latest
+//!   process source                       processes 0 to 4
 //!
-//!     loan ── frame ── send ──► slot ──┬──► queue of 8, waits ──► 1, 2, 3 … 100
-//!                                      └──► queue of 1 ─────────► the latest
+//!     send ── 1, 2, 3 … 100 ──► slot ──┬──► queue ──► their sum
+//!                                      ├──► queue ──► their sum
+//!                                      └──► …
 //! ```
 //!
 //! Expected output:
 //!
 //! ```text
-//! latest: frame 100 is the last
-//! all: 100 frames, 0 lost, frame 100 is the last
+//! the sum is 5050
+//! the sum is 5050
+//! the sum is 5050
+//! the sum is 5050
+//! the sum is 5050
 //! ```
 
 use std::error::Error;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use narrows_host::Options;
-use narrows_services::{Node, Overflow, Subscriber};
+use narrows_services::{Node, Options, Overflow};
 
-const FRAMES: u8 = 100;
 const SOON: Option<Duration> = Some(Duration::from_secs(5));
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match &words[..] {
-        [viewer, directory] => view(Node::with(Options::new(viewer).directory(directory))?, viewer),
-        _ => camera(),
+    match &std::env::args().skip(1).collect::<Vec<_>>()[..] {
+        [name, directory] => sum(name, directory.as_ref()),
+        _ => source(tempfile::tempdir()?.path()),
     }
 }
 
-fn camera() -> Result<(), Box<dyn Error>> {
-    let directory = tempfile::tempdir()?;
-    let node = Node::with(Options::new("camera").directory(directory.path()))?;
-    let frames = node.topic("frames").longest(640 * 480).history(1).publisher::<[u8]>()?;
-    let viewer =
-        |name| Command::new(std::env::current_exe()?).arg(name).arg(directory.path()).spawn();
-    let (mut all, mut latest) = (viewer("all")?, viewer("latest")?);
-    while frames.subscribers()? < 2 {
-        frames.attend()?;
+fn source(directory: &Path) -> Result<(), Box<dyn Error>> {
+    let node = Node::with(Options::new("source").directory(directory))?;
+    let numbers = node.topic("numbers").slots(100).publisher::<u32>()?;
+    let start =
+        |n: u32| Command::new(std::env::current_exe()?).arg(n.to_string()).arg(directory).spawn();
+    let mut others = (0..5).map(start).collect::<Result<Vec<_>, _>>()?;
+    while numbers.subscribers()? < 5 {
+        numbers.attend()?;
     }
-    for number in 1..=FRAMES {
-        let mut frame = frames.loan(640 * 480)?;
-        frame.fill(number);
-        frame.send()?;
+    for number in 1..=100 {
+        numbers.send(&number)?;
     }
-    latest.wait()?;
-    drop(frames);
-    drop(node);
-    all.wait()?;
+    others.iter_mut().try_for_each(|other| other.wait().map(drop))?;
     Ok(())
 }
 
-fn view(node: Node, name: &str) -> Result<(), Box<dyn Error>> {
-    let wish = node.subscribe("frames");
-    let frames: Subscriber<[u8]> = match name {
-        "all" => wish.depth(8).overflow(Overflow::Wait).subscriber()?,
-        _ => wish.depth(1).history(1).subscriber()?,
-    };
-    let (mut count, mut last) = (0, 0);
-    while last < FRAMES {
-        let frame = frames.receive(SOON)?.read()?;
-        (count, last) = (count + 1, frame[0]);
-    }
-    if name == "all" {
-        // Behind the other, for the order of the lines.
-        let _ = frames.receive(SOON);
-        println!("all: {count} frames, {} lost, frame {last} is the last", frames.lost());
-    } else {
-        println!("latest: frame {last} is the last");
-    }
+fn sum(name: &str, directory: &Path) -> Result<(), Box<dyn Error>> {
+    let node = Node::with(Options::new(name).directory(directory))?;
+    let numbers = node.subscribe("numbers").overflow(Overflow::Wait).subscriber::<u32>()?;
+    let sum: Result<u32, _> = (0..100).map(|_| numbers.receive(SOON)?.read()).sum();
+    println!("the sum is {}", sum?);
     Ok(())
 }

@@ -3,11 +3,12 @@
 
 use std::io;
 
+use narrows::strategy::Notification;
 use narrows_host::Options;
 use narrows_services::{Node, Overflow, Publisher, Sample, Subscriber};
 
 use super::narrows_message::{self, SOON};
-use super::{Contender, Counted, EITHER, End, Kind, Mode, Port, Role, Setup, failed};
+use super::{Contender, Counted, End, Kind, Mode, Port, Role, Setup, failed};
 use crate::control::Control;
 use crate::payload;
 
@@ -27,11 +28,11 @@ impl Contender for NarrowsTopic {
         "0"
     }
     fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
-        match mode {
-            Mode::Spinning => Ok("takes without blocking"),
-            Mode::Blocked => Ok("sleeps in receive"),
-            Mode::Hybrid => Err(EITHER),
-        }
+        Ok(match mode {
+            Mode::Spinning => "takes without blocking",
+            Mode::Blocked => "sleeps in receive",
+            Mode::Hybrid => "looks, then sleeps in receive",
+        })
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
         let (own, out, into) = match role {
@@ -71,7 +72,13 @@ impl Contender for NarrowsTopic {
 
 /// A node whose files are this pair's own.
 pub fn open(setup: &Setup, name: &str) -> io::Result<Node> {
-    Node::with(Options::new(name).directory(&setup.directory)).map_err(|e| failed("node", e))
+    let node = Node::with(Options::new(name).directory(&setup.directory));
+    let node = node.map_err(|error| failed("node", error))?;
+    if setup.mode == Mode::Blocked {
+        let below = node.below().map_err(|error| failed("node", error));
+        below?.set_notification(Notification::Interrupt);
+    }
+    Ok(node)
 }
 
 /// A queue for as many messages as may be under way.

@@ -72,8 +72,8 @@ pub trait Contender: Sync {
 }
 
 /// Everyone.
-fn all() -> [&'static dyn Contender; 3] {
-    [&narrows::Narrows, &iceoryx2::Iceoryx2, &socket::Socket]
+fn all() -> [&'static dyn Contender; 4] {
+    [&narrows::LOOKS, &narrows::SLEEPS, &iceoryx2::Iceoryx2, &socket::Socket]
 }
 
 /// The table of one publisher and many subscribers

@@ -5,17 +5,24 @@ use std::io;
 use narrows_services::{Publisher, Subscriber};
 
 use super::{Publish, Read};
-use crate::contender::{Setup, failed, narrows_topic as topic};
+use crate::contender::{Mode, Setup, failed, narrows_topic as topic};
 use crate::payload;
 
-pub struct Narrows;
+pub struct Narrows {
+    name: &'static str,
+    mode: Mode,
+}
+
+/// As a subscriber waits unless it is told otherwise.
+pub const LOOKS: Narrows = Narrows { name: "Narrows, topic", mode: Mode::Hybrid };
+pub const SLEEPS: Narrows = Narrows { name: "Narrows, topic, asleep", mode: Mode::Blocked };
 
 /// The topic's name.
 const TOPIC: &str = "fan";
 
 impl super::Contender for Narrows {
     fn name(&self) -> &'static str {
-        "Narrows, topic"
+        self.name
     }
     fn publisher(&self, setup: &Setup, readers: u32) -> io::Result<Box<dyn Publish>> {
         let node = topic::open(setup, "publisher")?;
@@ -25,7 +32,7 @@ impl super::Contender for Narrows {
     fn reader(&self, setup: &Setup, _: u32) -> io::Result<Box<dyn Read>> {
         let name = format!("reader{}-{:?}", std::process::id(), std::thread::current().id());
         let name: String = name.chars().filter(|c| c.is_alphanumeric() || *c == '-').collect();
-        let node = topic::open(setup, &name)?;
+        let node = topic::open(&Setup { mode: self.mode, ..setup.clone() }, &name)?;
         let subscriber = topic::subscriber(&node, TOPIC, setup)?;
         Ok(Box::new(Taker { subscriber, words: setup.bytes / payload::WORD }))
     }
