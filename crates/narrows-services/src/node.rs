@@ -6,7 +6,9 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
-use narrows::endpoint::{Failure, FlowError, FlowId, Function, Port, ServeError, Sink, Source};
+use narrows::endpoint::{
+    Failure, FlowError, FlowId, Function, Port, ServeError, Served, Sink, Source,
+};
 use narrows::link::Name;
 use narrows::platform::Platform as _;
 use narrows_host::Options;
@@ -21,16 +23,16 @@ use crate::typed::{self, Payload};
 type Body = Box<dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure>>;
 
 /// A function that this node serves.
-struct Served {
+struct Offered {
     service: Name,
     name: Name,
     body: Body,
 }
 
 /// What is served, for the node below.
-fn library(served: &mut [Served]) -> Vec<Function<'_>> {
+fn library(served: &mut [Offered]) -> Vec<Function<'_>> {
     let functions = served.iter_mut();
-    functions.map(|Served { name, body, .. }| Function { name: *name, run: &mut **body }).collect()
+    functions.map(|Offered { name, body, .. }| Function { name: *name, run: &mut **body }).collect()
 }
 
 /// What this node publishes under a name.
@@ -46,7 +48,7 @@ pub(crate) trait Published {
 
 struct Inner {
     node: RefCell<narrows_host::Node>,
-    served: RefCell<Vec<Served>>,
+    served: RefCell<Vec<Offered>>,
     /// What is published.
     outlets: RefCell<Vec<Weak<dyn Published>>>,
     /// Flows that nobody has any more, and whose calls are under way.
@@ -143,7 +145,7 @@ impl Node {
             response.write(0, function(request.borrow()).borrow().bytes())
         };
         signature.offer(&mut *self.below()?)?;
-        served.push(Served { service, name, body: Box::new(body) });
+        served.push(Offered { service, name, body: Box::new(body) });
         Ok(())
     }
 
@@ -166,26 +168,42 @@ impl Node {
     /// [`Error::Busy`], [`Error::Serve`].
     pub fn run(&self, within: Option<Duration>) -> Result<(), Error> {
         let deadline = Deadline::within(within);
+        loop {
+            let left = deadline.left();
+            self.run_once(left)?;
+            if left == Some(Duration::ZERO) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits until calls come, a link comes up or ends, or the time is over, and serves the calls.
+    /// How many messages of calls that were.
+    ///
+    /// # Errors
+    /// As [`Node::run`].
+    pub fn run_once(&self, within: Option<Duration>) -> Result<usize, Error> {
         let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
         let mut library = library(&mut served);
-        loop {
-            let (topics, left) = (self.attend()?, deadline.left());
-            let mut node = self.below()?;
-            let served = if topics {
-                // What subscribers ask comes to ports, which ends no wait for calls alone.
-                if node.try_serve(&mut library) == 0 {
-                    node.wait_any(left);
-                }
-                let forked = node.platform().is_copy();
-                if forked { Err(ServeError::Forked) } else { Ok(()) }
-            } else {
-                node.serve(&mut library, left).map(drop)
-            };
-            match served {
-                Ok(()) if left != Some(Duration::ZERO) => {}
-                Ok(()) | Err(ServeError::Deadline) => return Ok(()),
-                Err(error) => return Err(Error::Serve(error)),
+        let topics = self.attend()?;
+        let mut node = self.below()?;
+        let served = if topics {
+            // What subscribers ask comes to ports, which ends no wait for calls alone.
+            let mut count = node.try_serve(&mut library);
+            if count == 0 {
+                node.wait_any(within);
+                node.poll();
+                count = node.try_serve(&mut library);
             }
+            let forked = node.platform().is_copy();
+            if forked { Err(ServeError::Forked) } else { Ok(count) }
+        } else {
+            let served = node.serve(&mut library, within);
+            served.map(|served| if let Served::Calls(count) = served { count } else { 0 })
+        };
+        match served {
+            Err(ServeError::Deadline) => Ok(0),
+            served => served.map_err(Error::Serve),
         }
     }
 

@@ -33,7 +33,6 @@ pub(crate) struct Stock {
     /// The latest, oldest first: what a subscriber may have that joins later.
     history: VecDeque<(usize, [u32; 2])>,
     keeps: usize,
-    next: usize,
     published: u64,
 }
 
@@ -41,19 +40,18 @@ impl Stock {
     /// So many slots, and how many messages are kept for whoever joins later.
     pub(crate) fn new(count: usize, keeps: usize) -> Stock {
         let slots = (0..count).map(|_| Slot::default()).collect();
-        Stock { slots, history: VecDeque::new(), keeps, next: 0, published: 0 }
+        Stock { slots, history: VecDeque::new(), keeps, published: 0 }
     }
 
     /// Lends a slot to be written that nobody reads. Where there is none, the oldest that only
     /// subscribers wait for who let messages be lost.
     pub(crate) fn lend(&mut self, to: &mut Subscribers) -> Option<usize> {
-        let (count, from) = (self.slots.len(), self.next);
-        let free = (0..count).map(|at| (from + at) % count).find(|slot| {
+        // From the first on: a slot that was read a moment ago is still in a cache.
+        let free = (0..self.slots.len()).find(|slot| {
             let kept = self.is_kept(*slot);
             !kept && self.slots.get_mut(*slot).is_some_and(|one| one.is_free(*slot, to))
         });
         let free = free.or_else(|| self.revoke(to))?;
-        self.next = free + 1;
         self.slots.get_mut(free)?.lent = true;
         Some(free)
     }
