@@ -51,7 +51,7 @@ const HEARD_AT_ONCE: u32 = 8;
 /// It can be put into an application's own epoll set (mio, tokio): its descriptor is readable when
 /// a peer has rung or the rendezvous has something to do. Before such a wait the node is
 /// [armed](narrows::endpoint::Node::arm); after it, this platform [hears](Host::hear) what came and
-/// the node is polled. `examples/tokio.rs` shows the whole turn.
+/// the node is polled. `docs/HOWTO.md` has the whole turn.
 ///
 /// A peer that breaks the rules is refused or lost. What the kernel lets any process of the same
 /// user do to another it can do all the same: link with other users only if they may take this

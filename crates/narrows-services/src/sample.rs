@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use narrows::endpoint::{Address, Port};
 use narrows::link::Name;
-use narrows::memory::{self, Subscription};
+use narrows::memory::{self, NOTE_WORDS, Subscription};
 use narrows::platform::Memory as _;
 use narrows_host::{Exposed, OwnWords, PeerRegion, PeerWords, full_fence};
 
@@ -31,13 +31,18 @@ pub(crate) struct Joined {
     pub(crate) note: Exposed,
 }
 
+/// Says in a note that its subscriber takes nothing any more.
+pub(crate) fn leave(note: &Exposed) {
+    if let Ok(words) = note.region().words(0, NOTE_WORDS) {
+        memory::leave(&words);
+    }
+}
+
 impl Joined {
     /// Takes nothing any more. What is held stays so until it is given back.
     pub(crate) fn leave(&self) {
-        let queue = self.queue.borrow();
-        queue.leave();
-        let wanted = queue.is_wanted(full_fence);
-        drop(queue);
+        leave(&self.note);
+        let wanted = self.queue.borrow().is_wanted(full_fence);
         if wanted {
             self.wake();
         }

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use narrows::endpoint::{Address, Port};
 use narrows::link::Name;
-use narrows::memory::{NOTE_WORDS, Subscription, Terms, leave, queue_words};
+use narrows::memory::{NOTE_WORDS, Subscription, Terms, queue_words};
 use narrows::platform::Memory as _;
 use narrows_host::Exposed;
 
 use crate::error::Error;
 use crate::join::{Answer, Join, Refusal, Said, Shown};
 use crate::node::Node;
-use crate::sample::Joined;
+use crate::sample::{Joined, leave};
 use crate::typed::hash;
 
 /// How often it is looked whether the topic is there.
@@ -41,8 +41,8 @@ struct Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        if let Some(words) = self.note.as_ref().map(|note| note.region().words(0, NOTE_WORDS)) {
-            let _ = words.map(|words| leave(&words));
+        if let Some(note) = &self.note {
+            leave(note);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use loom::cell::Cell;
 use loom::thread::spawn;
-use narrows::memory::{Delivery, NOTE_WORDS, Overflow, Subscription, Terms, queue_words};
+use narrows::memory::{Delivery, NOTE_WORDS, Overflow, Subscription, Terms, leave, queue_words};
 use racing::{Racing, full};
 
 /// What lies in the slots: a read that is not ordered against a write fails the model.
@@ -127,9 +127,9 @@ fn no_publisher_sleeps_beside_room() {
             let mut out = Delivery::new(queue.clone(), note.clone(), terms);
             out.push(0, [1, 0], full).unwrap();
             let reader = spawn(move || {
-                let mut into = Subscription::new(queue, note, terms);
+                let mut into = Subscription::new(queue, note.clone(), terms);
                 if leaves {
-                    into.leave();
+                    leave(&note);
                 } else {
                     into.take(full).unwrap().expect("it was pushed before");
                 }
@@ -153,9 +153,9 @@ fn what_a_subscriber_holds_is_not_written_though_it_has_left() {
         let position = out.push(0, [1, 0], full).unwrap().expect("there is room");
         let theirs = Rc::clone(&payload);
         let reader = spawn(move || {
-            let mut into = Subscription::new(queue, note, terms);
+            let mut into = Subscription::new(queue, note.clone(), terms);
             let sample = into.take(full).unwrap().expect("it was pushed before");
-            into.leave();
+            leave(&note);
             assert_eq!(theirs[0].get(), 1);
             into.give_back(sample);
         });

@@ -19,16 +19,15 @@
 
 use crate::platform::{Words, WordsMut};
 
-/// Words of a queue: the newest position, messages that were left out, and whether the publisher
-/// sleeps until there is room.
+/// Words of a queue: the newest position, messages left out, whether the publisher sleeps.
 const TAIL: u32 = 0;
 const LOST: u32 = 1;
 const WANT: u32 = 2;
 /// Where the cells begin, and words of each.
 const CELLS: u32 = 4;
 const CELL: u32 = 4;
-/// Words of a subscriber's note: what was taken, where the holds begin, and, in a line that the
-/// publisher seldom finds changed, whether it sleeps, and whether it has left.
+/// Words of a subscriber's note: what was taken, where the holds begin, and, in a line that seldom
+/// changes, whether it sleeps and whether it has left.
 const TAKEN: u32 = 0;
 const HOLD: u32 = 1;
 const ARMED: u32 = 16;
@@ -135,12 +134,10 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
     }
 
     /// Says that the publisher is going to sleep until there is room, and whether there was none
-    /// before that. `fence` is a full one. A subscriber that [has left](Delivery::has_left) is not
-    /// waited for.
+    /// before that, and the subscriber [has not left](Delivery::has_left). `fence` is a full one.
     pub fn want_room(&mut self, fence: impl FnOnce()) -> bool {
         self.queue.store(WANT, 1);
-        // Pairs with the fence in `Subscription::is_wanted`: either this sees what was taken, or
-        // the subscriber sees that this sleeps.
+        // Pairs with the fence in `Subscription::is_wanted`, as those of `arm` and `is_armed` do.
         fence();
         !self.has_room() && !self.has_left()
     }
@@ -153,7 +150,7 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
     /// Whether the subscriber takes nothing any more. From then on its queue has no message and
     /// takes none; what it holds it may read until it gives it back.
     pub fn has_left(&mut self) -> bool {
-        // Acquire: pairs with the release in `leave`. What it took, it is seen to hold.
+        // Acquire: pairs with the release in `leave`. What it took it is seen to hold.
         self.left = self.left || self.note.load_acquire(LEFT) != 0;
         self.left
     }
@@ -234,8 +231,7 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
 
     /// Whether the subscriber holds a slot of which no position [waits](Delivery::waits).
     pub fn holds(&self, slot: u32) -> bool {
-        let name = slot.wrapping_add(1);
-        self.held().any(|held| held == name)
+        self.held().any(|held| held == slot.wrapping_add(1))
     }
 
     /// Whether the subscriber holds any slot.
@@ -367,8 +363,8 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
         self.note.store_release(HOLD.wrapping_add(sample.hold), 0);
     }
 
-    /// Whether the publisher sleeps until there is room and is to be woken, after a message was
-    /// taken. `fence` is a full one, and spared where the publisher waits for nobody.
+    /// Whether the publisher sleeps and is to be woken, after a message was taken. `fence` is a full
+    /// one, and spared where the publisher waits for nobody.
     #[inline]
     pub fn is_wanted(&self, fence: impl FnOnce()) -> bool {
         self.terms.overflow == Overflow::Wait && {
@@ -376,11 +372,6 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
             fence();
             self.queue.load(WANT) != 0
         }
-    }
-
-    /// Takes nothing any more. What is held is still to be given back.
-    pub fn leave(&self) {
-        leave(&self.note);
     }
 
     /// Says that it is going to sleep, and whether nothing came before that. `fence` is a full one.
@@ -398,7 +389,7 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
     }
 }
 
-/// As [`Subscription::leave`], for one that has a note and may have no queue yet.
+/// The subscriber takes nothing any more. What it holds is still to be given back.
 pub fn leave(note: &impl WordsMut) {
     // Release: pairs with the acquire in `Delivery::has_left`. Who sees it sees what is held.
     note.store_release(LEFT, 1);

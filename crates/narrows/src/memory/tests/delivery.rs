@@ -6,7 +6,8 @@ use std::vec::Vec;
 
 use super::Heap;
 use crate::memory::{
-    Delivery, NOTE_WORDS, NoRoom, Overflow, Sample, Subscription, Terms, TooMany, queue_words,
+    Delivery, NOTE_WORDS, NoRoom, Overflow, Sample, Subscription, Terms, TooMany, leave,
+    queue_words,
 };
 use crate::platform::{Memory, OwnMemory, WordsMut};
 
@@ -219,7 +220,7 @@ fn one_that_has_left_is_sent_nothing_and_keeps_what_it_holds() {
         let first = push(&mut queue, 0).unwrap().unwrap();
         let second = push(&mut queue, 1).unwrap().unwrap();
         let held = take(&mut queue).unwrap().unwrap();
-        queue.into.leave();
+        leave(&queue.note);
         assert!(queue.out.waits(second), "it was not looked");
         assert!(queue.out.has_left() && queue.out.has_room());
         assert_eq!(push(&mut queue, 2), Ok(None));
