@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use narrows::endpoint::NodeError;
+use narrows::memory::LayoutError;
 use rustix::io::Errno;
 
 /// Why a host's node did not open. Nothing is left behind.
@@ -14,6 +15,8 @@ pub enum OpenError {
     Name(String),
     /// The layout is made for another line size than this machine's.
     Line(u32),
+    /// No layout has blocks for messages of so many bytes.
+    Longest(usize, LayoutError),
     /// A node of that name is alive in the domain.
     Taken(PathBuf),
     /// Something that is no node's socket has that name.
@@ -70,6 +73,9 @@ impl fmt::Display for OpenError {
                 "'{name}' cannot name a node or a domain: use 1 to 31 letters, digits, '.', '_' or \
                  '-', the first no dot"
             ),
+            OpenError::Longest(longest, error) => {
+                write!(f, "messages of {longest} bytes are too long: {error}")
+            }
             OpenError::Line(line) => write!(
                 f,
                 "the layout has lines of {line} bytes, but this host's are {} bytes: make it with \

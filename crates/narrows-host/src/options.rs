@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use narrows::endpoint::Limits;
 use narrows::link::Name;
-use narrows::memory::Layout;
+use narrows::memory::{Class, Layout, LayoutError};
 use narrows::platform::Platform;
+use narrows::strategy::Placement;
 use rustix::event::epoll;
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -31,6 +32,35 @@ use crate::{clock, memory, system};
 /// new memory locked and filled, that is what a peer can have this node make at once.
 const LARGEST: u32 = 64 << 20;
 
+/// Bytes of the longest message of the standard layout.
+const STANDARD: usize = 65536;
+/// How much of a region the blocks for longer ones take, in bytes, where that is enough for the
+/// least number of them.
+const INTERNAL: usize = 8 << 20;
+const EXTERNAL: usize = 24 << 20;
+
+/// The layout for messages of so many bytes.
+fn layout_for(longest: usize) -> Result<Layout, LayoutError> {
+    let standard = Layout::standard(Host::LINE)?;
+    if longest <= STANDARD {
+        return Ok(standard);
+    }
+    let size = u32::try_from(longest).map_err(|_| LayoutError::Class)?;
+    let longer = |class: &Class| {
+        if class.size as usize != STANDARD {
+            return *class;
+        }
+        let (room, least) = match class.placement {
+            Placement::Internal => (INTERNAL, 1),
+            _ => (EXTERNAL, 2),
+        };
+        let count = ((room / longest) as u32).clamp(least, class.count);
+        Class { size, count, ..*class }
+    };
+    let classes: Vec<Class> = standard.classes().iter().map(longer).collect();
+    Layout::new(Host::LINE, standard.slots(), &classes)
+}
+
 /// What a node of this host is to be like.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -38,6 +68,7 @@ pub struct Options {
     domain: String,
     directory: Option<PathBuf>,
     layout: Option<Layout>,
+    longest: usize,
     incoming: Option<Layout>,
     largest: Option<u32>,
     allowed: Vec<u32>,
@@ -59,6 +90,7 @@ impl Options {
             domain: "default".into(),
             directory: None,
             layout: None,
+            longest: 0,
             incoming: None,
             largest: None,
             allowed: Vec::new(),
@@ -83,6 +115,24 @@ impl Options {
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Options {
         self.directory = Some(directory.into());
+        self
+    }
+
+    /// How many bytes the longest message, request or response of this node may have, if that is
+    /// more than 65536: fewer blocks are as large as that then, three at least. Opening a node for
+    /// longer ones than a region can have is [`OpenError::Longest`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// let options = narrows_host::Options::new("camera").longest_message(1 << 20);
+    /// # let options = options.directory(dir.path());
+    /// let node = options.node()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn longest_message(mut self, bytes: usize) -> Options {
+        self.longest = bytes;
+        self.limits.longest = bytes.max(STANDARD);
         self
     }
 
@@ -198,7 +248,10 @@ impl Options {
         let (name, domain) = (parse(&self.name)?, parse(&self.domain)?);
         let layout = match self.layout {
             Some(layout) => layout,
-            None => Layout::standard(Host::LINE).map_err(|_| OpenError::Line(Host::LINE))?,
+            None => {
+                let longest = self.longest;
+                layout_for(longest).map_err(|error| OpenError::Longest(longest, error))?
+            }
         };
         let incoming = self.incoming.unwrap_or(layout);
         for layout in [layout, incoming] {

@@ -46,6 +46,13 @@ fn function(service: &str, types: &str) -> Name {
     format!("{service}-{hash:08x}").parse().unwrap()
 }
 
+/// Bytes of the longest message of a node that is opened for long ones.
+const LONG: usize = 1 << 20;
+
+fn open_for_long_ones(directory: &Path, name: &str) -> Node {
+    Node::with(Options::new(name).directory(directory).longest_message(LONG)).unwrap()
+}
+
 /// A node that serves what `offer` offers, until it is dropped.
 struct Server {
     thread: Option<JoinHandle<()>>,
@@ -54,10 +61,17 @@ struct Server {
 
 impl Server {
     fn start(directory: PathBuf, offer: impl FnOnce(&Node) + Send + 'static) -> Server {
+        Server::with(move || open(&directory, "dsp"), offer)
+    }
+
+    fn with(
+        open: impl FnOnce() -> Node + Send + 'static,
+        offer: impl FnOnce(&Node) + Send + 'static,
+    ) -> Server {
         let over: &'static AtomicBool = Box::leak(Box::default());
         let (ready, there) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let node = open(&directory, "dsp");
+            let node = open();
             offer(&node);
             ready.send(()).unwrap();
             while !over.load(Ordering::Relaxed) {
@@ -256,4 +270,29 @@ fn clients_that_are_dropped_leave_their_flows_to_others() {
         let client = find.client::<(), u64>().unwrap();
         assert_eq!(client.call(&()), Ok(7), "{round}");
     }
+}
+
+#[test]
+fn a_mebibyte_goes_there_and_back_between_nodes_that_are_opened_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_owned();
+    let _server = Server::with(
+        move || open_for_long_ones(&path, "dsp"),
+        |node| {
+            let flipped = |all: &[u8]| all.iter().map(|byte| !byte).collect();
+            node.serve::<[u8], [u8]>("flipped", flipped).unwrap();
+        },
+    );
+    let node = open_for_long_ones(directory.path(), "gpp");
+    let flipped = node.find("flipped").longest(LONG).client::<[u8], [u8]>().unwrap();
+    for value in 0..10 {
+        assert_eq!(flipped.call(&vec![value; LONG]), Ok(vec![!value; LONG]));
+    }
+    let short = open(directory.path(), "short");
+    let client = short.find("flipped").longest(LONG).client::<[u8], [u8]>().unwrap();
+    let refused = client.call(&vec![1; LONG]).unwrap_err().to_string();
+    assert!(refused.contains("1048576") || refused.contains("65536"), "{refused}");
+    let vast = Options::new("vast").directory(directory.path()).longest_message(1 << 31);
+    let refused = Node::with(vast).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("2147483648"), "{refused}");
 }

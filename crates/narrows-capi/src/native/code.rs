@@ -187,6 +187,7 @@ impl From<OpenError> for Fault {
     fn from(error: OpenError) -> Fault {
         let code = match error {
             OpenError::Name(_) => Code::Name,
+            OpenError::Longest(..) => Code::Argument,
             OpenError::Taken(_) | OpenError::Occupied(_) => Code::Taken,
             _ => Code::System,
         };

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use narrows::endpoint::{
-    FlowId, Function, Lent, Limits, Port, Received, Select, Served, Sink, Source, What,
+    FlowId, Function, Lent, Port, Received, Select, Served, Sink, Source, What,
 };
 use narrows::link::{LinkId, Name};
-use narrows::memory::{Class, Layout, LayoutError};
-use narrows::platform::Platform as _;
-use narrows::strategy::{Placement, Strategy};
-use narrows_host::{Bell, Host, Node, Options, explain};
+use narrows::strategy::Strategy;
+use narrows_host::{Bell, Node, Options, explain};
 use narrows_services::Signature;
 
 use super::code::{Code, Fault, Outcome};
@@ -21,12 +19,6 @@ use super::places::Places;
 use super::served::{Body, Offered};
 use super::spans::Spans;
 
-/// Bytes of the longest message unless more is asked for: the standard layout's.
-const USUAL: usize = 65536;
-/// How much of a region the blocks for the longest messages take, in bytes, where that is enough
-/// for the least number of them.
-const INTERNAL: usize = 8 << 20;
-const EXTERNAL: usize = 24 << 20;
 /// Peers of which those that are gone are looked for first when there is one more.
 const MANY: usize = 64;
 
@@ -69,34 +61,6 @@ pub(super) struct State {
     measures: bool,
 }
 
-/// The layout for messages of so many bytes.
-fn layout(longest: usize) -> Result<Layout, LayoutError> {
-    let standard = Layout::standard(Host::LINE)?;
-    if longest <= USUAL {
-        return Ok(standard);
-    }
-    let size = u32::try_from(longest).map_err(|_| LayoutError::Class)?;
-    let classes: Vec<Class> = standard
-        .classes()
-        .iter()
-        .map(|class| {
-            let (room, least) = match class.placement {
-                Placement::Internal => (INTERNAL, 1),
-                _ => (EXTERNAL, 2),
-            };
-            match class.size as usize == USUAL {
-                true => Class {
-                    size,
-                    count: ((room / longest) as u32).clamp(least, class.count),
-                    ..*class
-                },
-                false => *class,
-            }
-        })
-        .collect();
-    Layout::new(Host::LINE, standard.slots(), &classes)
-}
-
 /// A name of C's.
 pub(super) fn name(text: &str) -> Outcome<Name> {
     let said = |error| Fault::said(Code::Name, format_args!("'{text}' is no name: {error}"));
@@ -128,15 +92,8 @@ pub(super) fn hurried<T>(within: Option<Duration>, outcome: Outcome<T>) -> Outco
 impl State {
     /// Opens a node, and the bell that ends its waits.
     pub fn open(called: &str, settings: &Settings<'_>, slot: u16) -> Outcome<(State, Arc<Bell>)> {
-        let layout = layout(settings.longest).map_err(|error| {
-            let longest = settings.longest;
-            Fault::said(Code::Argument, format_args!("longest_message is {longest}: {error}"))
-        })?;
-        let longest = settings.longest.max(USUAL);
-        let mut options = Options::new(called)
-            .layout(layout)
-            .limits(Limits { longest, ..Limits::default() })
-            .background(settings.background);
+        let mut options =
+            Options::new(called).longest_message(settings.longest).background(settings.background);
         if let Some(domain) = settings.domain {
             options = options.domain(domain);
         }
