@@ -219,7 +219,8 @@ impl Walk<'_> {
             self.caller.rung |= one.rings;
             any = true;
             for _ in 0..one.together {
-                if number == of {
+                // A request is back when its last part is.
+                if number == of && (burst.left - 1).is_multiple_of(one.parts) {
                     taken(self.caller.at - burst.due);
                 }
                 burst.take(one.period, one.burst);

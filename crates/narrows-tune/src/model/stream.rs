@@ -20,6 +20,8 @@ pub struct Stream {
     pub depth: u16,
     /// Requests of a message, at least 1.
     pub together: u16,
+    /// Parts of a request that is cut, each a message; 1 if it is not.
+    pub parts: u16,
     /// How its responses are awaited, and how the other core awaits its requests.
     pub how: Notification,
     /// See above.
@@ -60,6 +62,7 @@ impl Default for Stream {
             jitter: 0,
             depth: 1,
             together: 1,
+            parts: 1,
             how: Notification::Interrupt,
             callee: Notification::Interrupt,
             dsp: 0,
@@ -201,7 +204,7 @@ impl Stream {
 
     pub(super) fn is_possible(&self) -> bool {
         let trip = [self.send, self.service, self.take];
-        let counts = self.burst.min(self.depth).min(self.together) > 0;
+        let counts = self.burst.min(self.depth).min(self.together).min(self.parts) > 0;
         let time = self.period > 0 || trip.iter().any(|part| *part > 0);
         counts && time && self.period < u64::MAX / 1024 && usize::from(self.dsp) < MAX_DSPS
     }
