@@ -78,8 +78,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         self.peer.links().nth(dsp.into()).unwrap_or(self.peer.link)
     }
 
-    /// Why a flow cannot travel by a strategy, if its requests may not be cut so, or are too long for
-    /// its memory.
+    /// Why a flow cannot travel by a strategy, if its requests may not be cut so, or are too long
+    /// for its memory.
     pub(super) fn unfit(&mut self, index: usize, strategy: Strategy) -> Option<String> {
         let flow = self.plan.workload.flows.get(index)?;
         if let Some(why) = flow.uncut(strategy.parts) {

@@ -52,8 +52,8 @@ impl<'a> Requests<'a> {
         parts.ranges(bytes, self.unit)
     }
 
-    /// Writes request number `call` (from 0), to be cut into `parts`, into `room`, which is as long as a request is;
-    /// a room of another length is filled as far as it goes.
+    /// Writes request number `call` (from 0), to be cut into `parts`, into `room`, which is as long
+    /// as a request is; a room of another length is filled as far as it goes.
     ///
     /// Requests that carry an input are cut from it, begun again when it ends; the last one
     /// before that is filled up with silence. Others carry an order, or a pattern that differs
