@@ -50,7 +50,8 @@ typedef enum narrows_error {
     NARROWS_TAKEN = 16,       /* The name, or the port, is in use. */
     NARROWS_FULL = 17,        /* A table has no place left. */
     NARROWS_REFUSED = 18,     /* The other side does not have it: a closed port, another user. */
-    NARROWS_SYSTEM = 19       /* The system refused something: the sentence says what. */
+    NARROWS_SYSTEM = 19,      /* The system refused something: the sentence says what. */
+    NARROWS_TYPES = 20        /* The service has other types: the sentence has both. */
 } narrows_error;
 
 /* The sentence of an error's number; one that says so if it is none. Never NULL, never freed. */
@@ -256,6 +257,36 @@ narrows_error narrows_offer(narrows_node *node, const char *name, narrows_functi
    passed. *served, which may be NULL, is how many messages of calls; 0 if there is news of a link.
    NARROWS_AGAIN, NARROWS_TIMEOUT. */
 narrows_error narrows_serve(narrows_node *node, int64_t timeout, size_t *served);
+
+/* Services. */
+
+/* A service is a function that others find without knowing its node, and that has types. A type is
+   described by a text without a space, as Rust's narrows-services and narrows.hpp make it: u32, f64,
+   [u8;16] for an array, [u8] for as many as there are, () for nothing, and
+   Point{x@0:f32,y@4:f32}8 for a struct with its name, its fields with their places and types, and
+   its size. A service's name has at most 22 characters. */
+
+/* Offers a function as a service of this node, by the types of its request and response. A caller
+   with other types does not get to it; lengths are still the function's to check.
+   NARROWS_NAME, NARROWS_TAKEN, NARROWS_ARGUMENT (a description that is none), NARROWS_SYSTEM. */
+narrows_error narrows_offer_service(narrows_node *node, const char *service, const char *request,
+                                    const char *response, narrows_function function, void *user);
+
+/* Looks for a service until the time has passed, links with its node, and opens a flow of calls to
+   it. strategy and longest_response are as for narrows_open_flow.
+   NARROWS_TYPES, NARROWS_AGAIN, NARROWS_TIMEOUT (nobody offers it), and those of narrows_hunt and
+   narrows_open_flow. */
+narrows_error narrows_open_service(narrows_node *node, const char *service, const char *request,
+                                   const char *response, const char *strategy,
+                                   size_t longest_response, int64_t timeout, narrows_flow **flow);
+
+/* What is told of a service: its node, its name, and what it is, such as "call u32 u64" for a
+   function and "publish [u8] 63" for a topic. The texts are there until it returns. */
+typedef void (*narrows_seen)(void *user, const char *node, const char *service, const char *what);
+
+/* Calls the function for each service that nodes of this user offer, in the order of their names.
+   NARROWS_ARGUMENT. */
+narrows_error narrows_services(narrows_node *node, narrows_seen seen, void *user);
 
 /* Without copies. */
 

@@ -1,7 +1,8 @@
 //! The C interfaces from C: each program of `tests/c`, `tests/linx`, `tests/mqx` and
 //! `tests/native`, of the folders of `examples` and of `docs/C.md` is compiled as C11 and linked
 //! with the static library, and compiled as C++17 and linked with the shared one, warnings as
-//! errors; and run, in a directory of its own. A program says itself what is wrong.
+//! errors; and run, in a directory of its own. Those of `tests/cpp` and of `docs/CPP.md` are C++17
+//! alone. A program says itself what is wrong.
 //!
 //! `CASE=name cargo test -p narrows-capi --test programs c11::channels` runs one case of a program.
 
@@ -13,6 +14,8 @@ mod attacker;
 mod neighbour;
 #[path = "c/observed.rs"]
 mod observed;
+#[path = "cpp/rust.rs"]
+mod rust;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -151,6 +154,19 @@ fn native_example(name: &str, language: &Language) {
     example(&format!("../native/{name}"), language);
 }
 
+fn cpp(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cpp");
+    folder.join(name).with_extension("cpp")
+}
+
+fn cpp_test(name: &str, language: &Language) {
+    run(&cpp(name), language);
+}
+
+fn cpp_beside(name: &str, language: &Language) {
+    run_beside(&cpp(name), language, rust::run);
+}
+
 fn linx_attacked(name: &str, language: &Language) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linx").join(name);
     run_beside(&source.with_extension("c"), language, attacker::run);
@@ -209,9 +225,24 @@ macro_rules! in_each_language {
         mod cxx17 {
             programs! { CXX17, $($programs)* }
         }
-        /// Every program that is there.
+        /// Every program in C that is there.
         const ALL: &str = stringify!($($programs)*);
     };
+}
+
+macro_rules! in_cpp_alone {
+    ($($programs:tt)*) => {
+        mod cpp17 {
+            programs! { CXX17, $($programs)* }
+        }
+        /// Every program in C++ that is there.
+        const IN_CPP: &str = stringify!($($programs)*);
+    };
+}
+
+in_cpp_alone! {
+    cpp_test: messages;
+    cpp_beside: services;
 }
 
 in_each_language! {
@@ -225,50 +256,53 @@ in_each_language! {
     mqx_test: pools queues sends processors reborn;
     mqx_beside: mixed;
     mqx_example: hops;
-    native_test: refused started mail gone shared;
+    native_test: refused started mail gone shared offered;
     native_example: offload;
 }
 
 /// The program that a page shows, with what it prints, which the page shows behind it.
-fn page(language: &Language) {
-    let page = include_str!("../../../docs/C.md");
+fn page(page: &str, kind: &str, language: &Language) {
     let block = |kind: &str| {
         let (_, rest) = page.split_once(&format!("```{kind}\n")).expect("the page has a block");
         rest.split_once("```").expect("the block ends").0
     };
     let directory = tempfile::tempdir().expect("a temporary directory");
     let source = directory.path().join("page.c");
-    std::fs::write(&source, block("c")).expect("the program is written");
+    std::fs::write(&source, block(kind)).expect("the program is written");
     assert_eq!(run(&source, language), block("text"));
 }
 
 #[test]
-fn the_program_of_the_page_does_what_the_page_says() {
-    page(&C11);
-    page(&CXX17);
+fn the_programs_of_the_pages_do_what_the_pages_say() {
+    let c = include_str!("../../../docs/C.md");
+    page(c, "c", &C11);
+    page(c, "c", &CXX17);
+    page(include_str!("../../../docs/CPP.md"), "cpp", &CXX17);
 }
 
 #[test]
 fn every_program_is_run() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let words: Vec<_> = ALL.split(|c: char| !c.is_alphanumeric()).collect();
-    let mut count = 0;
-    let examples = ["mcapi", "linx", "mqx", "native"];
-    let examples = examples.map(|kind| format!("../../examples/{kind}"));
-    for directory in
-        ["c", "linx", "mqx", "native"].map(|kind| format!("tests/{kind}")).iter().chain(&examples)
-    {
-        for file in std::fs::read_dir(own.join(directory)).expect("a directory") {
-            let path = file.expect("a file").path();
-            if path.extension().is_some_and(|extension| extension == "c") {
-                let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
-                assert!(words.contains(&name), "{} is run by no test", path.display());
-                count += 1;
+    let tests = ["c", "linx", "mqx", "native", "cpp"].map(|kind| format!("tests/{kind}"));
+    let examples = ["mcapi", "linx", "mqx", "native"].map(|kind| format!("../../examples/{kind}"));
+    for (ending, all) in [("c", ALL), ("cpp", IN_CPP)] {
+        let words: Vec<_> = all.split(|c: char| !c.is_alphanumeric()).collect();
+        let mut count = 0;
+        for directory in tests.iter().chain(&examples) {
+            for file in std::fs::read_dir(own.join(directory)).expect("a directory") {
+                let path = file.expect("a file").path();
+                if path.extension().is_some_and(|extension| extension == ending) {
+                    let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+                    assert!(words.contains(&name), "{} is run by no test", path.display());
+                    count += 1;
+                }
             }
         }
+        let kinds = [
+            "", "test", "example", "linx", "mqx", "native", "attacked", "beside", "bridged", "cpp",
+        ];
+        assert_eq!(count, words.iter().filter(|word| !kinds.contains(word)).count());
     }
-    let kinds = ["", "test", "example", "linx", "mqx", "native", "attacked", "beside", "bridged"];
-    assert_eq!(count, words.iter().filter(|word| !kinds.contains(word)).count());
 }
 
 #[test]

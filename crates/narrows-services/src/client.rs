@@ -4,19 +4,16 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use narrows::endpoint::{CallError, FlowError, FlowId};
-use narrows::link::Name;
+use narrows::endpoint::{CallError, FlowId};
 use narrows::strategy::Strategy;
 
-use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::node::{Node, function_name, name_of, types_of};
+use crate::node::Node;
+use crate::signature::Signature;
 use crate::typed::Payload;
 
 /// How long a service is waited for where nothing is said.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is looked whether a service is there.
-const LOOK: Duration = Duration::from_millis(10);
 /// Values that a response has at most, if their number differs and nothing is said.
 const LONGEST: usize = 1024;
 
@@ -88,12 +85,10 @@ impl Find {
         Q: Payload + ?Sized,
         R: Payload + ?Sized,
     {
-        let service = name_of(&self.service)?;
-        let types = types_of::<Q, R>();
-        let function = function_name(&service, &types)?;
+        let signature = Signature::of::<Q, R>(&self.service)?;
         let room = R::longest(self.longest);
         let flow = Cell::new(None);
-        let client = Client { find: self, service, types, function, room, flow, of: PhantomData };
+        let client = Client { find: self, signature, room, flow, of: PhantomData };
         client.flow()?;
         Ok(client)
     }
@@ -103,9 +98,7 @@ impl Find {
 /// next call looks for the service again.
 pub struct Client<Q: ?Sized, R: ?Sized> {
     find: Find,
-    service: Name,
-    types: String,
-    function: Name,
+    signature: Signature,
     /// Bytes of the longest response.
     room: usize,
     flow: Cell<Option<FlowId>>,
@@ -128,7 +121,7 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
         let call = |to: &mut [u8]| node.flow(flow).call(request.bytes(), to, patience);
         match R::receive(self.room, call) {
             Ok(Some(response)) => Ok(response),
-            Ok(None) => Err(Error::Length(self.service.to_string())),
+            Ok(None) => Err(Error::Length(self.find.service.clone())),
             Err(error) => {
                 drop(node);
                 Err(self.failed(flow, error))
@@ -145,45 +138,16 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
                 let _ = node.flow(flow).close();
             }
         }
-        Error::Call(self.service.to_string(), error)
+        Error::Call(self.find.service.clone(), error)
     }
 
     /// Looks for the service, and opens a flow to it.
     #[cold]
     fn flow(&self) -> Result<FlowId, Error> {
         let Find { node, strategy, patience, .. } = &self.find;
-        let deadline = Deadline::within(*patience);
-        let service = || self.service.to_string();
-        loop {
-            let mut below = node.below()?;
-            let offers = below.platform().offers();
-            let mut offers = offers.into_iter().filter(|offer| offer.service == self.service);
-            if let Some(offer) = offers.next() {
-                if offer.text != self.types {
-                    return Err(self.differ(offer.node, offer.text));
-                }
-                let link = below.hunt(&offer.node, deadline.left());
-                let link = link.map_err(|error| Error::Link(service(), error))?;
-                let room = u32::try_from(self.room).unwrap_or(u32::MAX);
-                match below.open_flow(link, &self.function, *strategy, room, deadline.left()) {
-                    Ok(flow) => {
-                        self.flow.set(Some(flow));
-                        return Ok(flow);
-                    }
-                    // The node is dead, or has come back and does not serve yet.
-                    Err(FlowError::NotFound | FlowError::Gone(_)) if !deadline.is_over() => {}
-                    Err(error) => return Err(Error::Flow(service(), error)),
-                }
-            } else if deadline.is_over() {
-                return Err(Error::NotFound(service()));
-            }
-            below.wait_any(Some(deadline.left_of(LOOK)));
-            below.poll();
-        }
-    }
-
-    fn differ(&self, node: Name, there: String) -> Error {
-        let (service, here) = (self.service.to_string(), self.types.clone());
-        Error::Types { service, node: node.to_string(), there, here }
+        let mut node = node.below()?;
+        let (_, flow) = self.signature.open_flow(&mut node, *strategy, self.room, *patience)?;
+        self.flow.set(Some(flow));
+        Ok(flow)
     }
 }

@@ -17,6 +17,8 @@ pub enum Error {
     Open(OpenError),
     /// No service can have this name.
     Name(String),
+    /// A type's description is empty or has a space.
+    Description(String),
     /// Nobody offered the service in time.
     NotFound(String),
     /// The service has other types than this program: the service, its node, what it has, and what
@@ -77,6 +79,11 @@ impl fmt::Display for Error {
                 f,
                 "'{name}' is no name of a service: it has 1 to 22 letters, digits, '.', '_' or \
                  '-', and starts with no dot"
+            ),
+            Error::Description(text) => write!(
+                f,
+                "'{text}' describes no type: write it without a space, as in u32 or \
+                 Point{{x@0:f32,y@4:f32}}8"
             ),
             Error::NotFound(service) => write!(
                 f,

@@ -12,7 +12,8 @@ use narrows_host::service::Offer;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::typed::{self, Payload, described, hash};
+use crate::signature::{Signature, name_of};
+use crate::typed::{self, Payload};
 
 type Body = Box<dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure>>;
 
@@ -38,26 +39,6 @@ struct Inner {
 #[derive(Clone)]
 pub struct Node {
     inner: Rc<Inner>,
-}
-
-/// The characters that [`function_name`] adds.
-const SUFFIX: usize = 9;
-
-/// The name of a service.
-pub(crate) fn name_of(service: &str) -> Result<Name, Error> {
-    let name = service.parse().ok();
-    name.filter(|_| service.len() <= Name::MAX - SUFFIX).ok_or_else(|| Error::Name(service.into()))
-}
-
-/// What a function of these types is looked up by: so whoever has other types does not find it.
-pub(crate) fn function_name(service: &Name, types: &str) -> Result<Name, Error> {
-    let name = format!("{service}-{:08x}", hash(types));
-    name.parse().map_err(|_| Error::Name(service.to_string()))
-}
-
-/// What a service's note says of a function.
-pub(crate) fn types_of<Q: Payload + ?Sized, R: Payload + ?Sized>() -> String {
-    format!("call {} {}", described::<Q>(), described::<R>())
 }
 
 /// Opens a port that the program does not use: the last that is free.
@@ -116,9 +97,8 @@ impl Node {
         Q: Payload + ?Sized,
         R: Payload + ?Sized,
     {
-        let types = types_of::<Q, R>();
-        let service = name_of(service)?;
-        let name = function_name(&service, &types)?;
+        let signature = Signature::of::<Q, R>(service)?;
+        let (service, name) = (*signature.service(), *signature.function());
         let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
         if served.iter().any(|one| one.service == service) {
             return Err(Error::Offered(service.to_string()));
@@ -128,7 +108,7 @@ impl Node {
             let request = typed::read::<Q, _>(request.len(), read)?.ok_or(Failure::Refused)?;
             response.write(0, function(request.borrow()).borrow().bytes())
         };
-        self.below()?.platform().offer(&service, &types).map_err(Error::Offer)?;
+        signature.offer(&mut *self.below()?)?;
         served.push(Served { service, name, body: Box::new(body) });
         Ok(())
     }

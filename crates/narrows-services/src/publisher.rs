@@ -13,7 +13,8 @@ use narrows_host::{Exposed, Host, full_fence};
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::join::{Answer, Join, MOST_SLOTS, Refusal, Shown, Wish};
-use crate::node::{Node, name_of, open_port};
+use crate::node::{Node, open_port};
+use crate::signature::name_of;
 use crate::stock::{Stock, Subscriber};
 use crate::typed::{Payload, described, hash};
 

@@ -14,8 +14,9 @@ use narrows_host::{Exposed, full_fence};
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::join::{Answer, Join, Refusal, Shown, Wish};
-use crate::node::{Node, name_of, open_port};
+use crate::node::{Node, open_port};
 use crate::sample::{Joined, Sample};
+use crate::signature::name_of;
 use crate::typed::{Payload, described, hash};
 
 /// How long a topic is waited for where nothing is said.

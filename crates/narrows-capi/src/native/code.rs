@@ -33,10 +33,11 @@ pub(super) enum Code {
     Full,
     Refused,
     System,
+    Types,
 }
 
 /// What each number means, as a sentence.
-const SENTENCES: [&CStr; 20] = [
+const SENTENCES: [&CStr; 21] = [
     c"nothing went wrong",
     c"it has not happened yet, or there is no room now, and the call was not to wait: try again later, or give it time",
     c"it did not happen in the time that was given: see that the peer runs and serves, or wait longer",
@@ -57,6 +58,7 @@ const SENTENCES: [&CStr; 20] = [
     c"a table is full: close what is not used any more",
     c"the other side does not have it: its port is closed, or it is of another user or version",
     c"the system refused something",
+    c"the service has other types than this program: build both with the same",
 ];
 
 /// What a number means that is none.
@@ -192,6 +194,23 @@ impl From<OpenError> for Fault {
     }
 }
 
+impl From<narrows_services::Error> for Fault {
+    fn from(error: narrows_services::Error) -> Fault {
+        use narrows_services::Error as Service;
+        let code = match error {
+            Service::Link(_, error) => return error.into(),
+            Service::Flow(_, error) => return error.into(),
+            Service::Name(_) => Code::Name,
+            Service::Description(_) => Code::Argument,
+            // Nobody had it in the time that was given.
+            Service::NotFound(_) => Code::Timeout,
+            Service::Types { .. } => Code::Types,
+            _ => Code::System,
+        };
+        Fault::said(code, error)
+    }
+}
+
 /// The last error of a thread.
 struct Last {
     code: c_int,
@@ -274,6 +293,7 @@ mod tests {
             Full,
             Refused,
             System,
+            Types,
         ];
         let capitals = |code: &Code| {
             let name = format!("{code:?}");
@@ -299,6 +319,6 @@ mod tests {
         assert_eq!(answer(Err(Fault::said(Code::Name, "no \0 text"))), 7);
         assert_eq!(last(), sentence(7).as_ptr());
         assert_eq!(sentence(-1), UNKNOWN);
-        assert_eq!(sentence(20), UNKNOWN);
+        assert_eq!(sentence(21), UNKNOWN);
     }
 }

@@ -12,12 +12,13 @@ use narrows::memory::{Class, Layout, LayoutError};
 use narrows::platform::Platform as _;
 use narrows::strategy::{Placement, Strategy};
 use narrows_host::{Bell, Host, Node, Options, explain};
+use narrows_services::Signature;
 
 use super::code::{Code, Fault, Outcome};
 use super::handle::{Handle, Kind, serial};
 use super::memory::Memory;
 use super::places::Places;
-use super::served::Offered;
+use super::served::{Body, Offered};
 use super::spans::Spans;
 
 /// Bytes of the longest message unless more is asked for: the standard layout's.
@@ -62,6 +63,8 @@ pub(super) struct State {
     /// Messages that were longer than the buffer they should have gone to.
     kept: Vec<(Port, Lent)>,
     library: Vec<Offered>,
+    /// What of it others find by a note.
+    services: Vec<Name>,
     spans: Spans,
     measures: bool,
 }
@@ -148,7 +151,8 @@ impl State {
         let bell = Bell::new().map_err(|error| system(error.into()))?;
         node.platform().listen(&bell).map_err(system)?;
         node.platform_mut().set_tracing(settings.measure);
-        let (peers, flows, memory, handles, kept, library, spans) = Default::default();
+        let (peers, flows, memory, handles) = Default::default();
+        let (kept, library, services, spans) = Default::default();
         let state = State {
             serial: serial(),
             slot,
@@ -160,6 +164,7 @@ impl State {
             many: MANY,
             kept,
             library,
+            services,
             spans,
             measures: settings.measure,
         };
@@ -288,6 +293,16 @@ impl State {
         }
         self.library.push(offered);
         Ok(())
+    }
+
+    /// Offers a function as a service.
+    pub fn offer_service(&mut self, signature: &Signature, body: Body, user: usize) -> Outcome {
+        if self.services.contains(signature.service()) {
+            return Err(Code::Taken.into());
+        }
+        signature.offer(&mut self.node)?;
+        self.services.push(*signature.service());
+        self.offer(Offered::new(*signature.function(), body, user))
     }
 
     /// Serves calls.

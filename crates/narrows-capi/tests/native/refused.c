@@ -218,7 +218,7 @@ int main(void)
     pid_t other = start(server);
     int i;
     CHECK(narrows_error_text(NARROWS_OK) != NULL);
-    for (i = 1; i <= NARROWS_SYSTEM; i++)
+    for (i = 1; i <= NARROWS_TYPES; i++)
         CHECK(strcmp(narrows_error_text(i), narrows_error_text(i - 1)) != 0);
     CHECK(strcmp(narrows_error_text(-1), narrows_error_text(i)) == 0);
     handles();

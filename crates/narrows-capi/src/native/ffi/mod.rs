@@ -14,6 +14,7 @@ mod node;
 mod own;
 mod peer;
 mod serve;
+mod service;
 
 pub use call::*;
 pub use flow::*;
@@ -22,6 +23,7 @@ pub use node::*;
 pub use own::*;
 pub use peer::*;
 pub use serve::*;
+pub use service::*;
 
 pub use super::served::Body;
 pub use super::spans::{Phases, Times};
