@@ -162,6 +162,7 @@ impl<'a, 's> Tuner<'a, 's> {
             request: bytes + REQUEST as u32,
             response: bytes + RESPONSE as u32,
             work: self.work[at(kind)],
+            fixed: Duration::ZERO,
             deadline: Some(self.choices.deadlines[at(kind)]),
             jitter: Duration::ZERO,
             burst: 1,
