@@ -110,7 +110,7 @@ fn calls_that_come_and_go_lose_no_frame_and_leave_nothing() {
         assert!(figure(row, "frames_here") == 0.0 || figure(row, "frames_late") > 0.0, "{row}");
         // Both callers were heard all the time.
         assert!(figure(row, "packets") > 0.9 * 100.0 * figure(row, "seconds"), "{row}");
-        assert!(row["correlation"].is_f64(), "nothing was heard: {row}");
+        assert!(row["correlation"].is_f64(), "nothing was heard: {row}\n{}", report["notes"]);
     }
 }
 

@@ -276,8 +276,13 @@ impl Calls<'_> {
             let (rtp, recording) = (answerer.rtp, answerer.recording.clone());
             let caller = caller.switch_off(house)?;
             let answerer = answerer.switch_off(house)?;
-            let heard = sound::recorded(&recording);
-            let heard = heard.and_then(|heard| sound::compare(said, &heard));
+            let recorded = sound::recorded(&recording).unwrap_or_default();
+            let heard = sound::compare(said, &recorded);
+            if heard.is_none() {
+                let [_, answerer] = &users;
+                let seconds = recorded.len() as f64 / f64::from(wav::RATE);
+                notes.push(format!("{answerer}: heard nothing: its recording has {seconds:.2} s"));
+            }
             ends.push(Ended { caller, answerer, rtp, heard });
             if !keeps {
                 users.iter().for_each(|user| house.forget(user));

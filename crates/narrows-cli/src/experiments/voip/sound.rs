@@ -53,8 +53,11 @@ pub(super) fn compare(said: &[i16], heard: &[i16]) -> Option<Heard> {
             None => (0, FIRST),
             Some(delay) => (delay.saturating_sub(SHIFT), delay + SHIFT),
         };
-        // The recording ends before what could have been said.
-        if at + to + PART > heard.len() {
+        // The recording ends before what could have been said. What comes first may have been
+        // heard soon, however short the recording is.
+        let last = heard.len().saturating_sub(at + PART);
+        let to = if delay.is_none() { to.min(last) } else { to };
+        if to > last || at + PART > heard.len() {
             break;
         }
         let best = best(part, heard, at, from, to)?;
@@ -165,6 +168,15 @@ mod tests {
         let found = compare(&said, &heard).expect("heard");
         assert!(found.correlation > 0.9999, "{found:?}");
         assert_eq!(found.shifts, 0);
+    }
+
+    #[test]
+    fn a_short_recording_is_compared_as_far_as_it_goes() {
+        let said = noise(40_000);
+        let heard: Vec<i16> = [&[0; 777][..], &said[..9_000]].concat();
+        let found = compare(&said, &heard).expect("heard");
+        assert!(found.correlation > 0.9999, "{found:?}");
+        assert_eq!(compare(&said, &heard[..PART - 1]), None);
     }
 
     #[test]
