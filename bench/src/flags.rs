@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::contender::{Group, Mode};
+use crate::fan;
 
 /// Compares Narrows with its peers and writes docs/BENCHMARKS.md
 ///
@@ -68,6 +69,17 @@ pub enum Command {
     End {
         #[command(flatten)]
         pair: Pair,
+    },
+    /// Compares one publisher with many subscribers, and prints a table
+    Fan {
+        #[command(flatten)]
+        flags: fan::Flags,
+    },
+    /// Is a subscriber of that table
+    #[command(hide = true)]
+    Reader {
+        #[command(flatten)]
+        reader: fan::Reader,
     },
     /// Is Aeron's media driver
     #[cfg(feature = "aeron")]

@@ -6,6 +6,7 @@
 
 mod contender;
 mod control;
+mod fan;
 mod flags;
 mod payload;
 mod report;
@@ -34,6 +35,8 @@ fn main() -> ExitCode {
         None => run::run(&flags),
         Some(Command::Visit { pair, millis }) => visit(pair, *millis),
         Some(Command::End { pair }) => end(pair),
+        Some(Command::Fan { flags }) => fan::run(flags),
+        Some(Command::Reader { reader }) => fan::read(reader),
         #[cfg(feature = "aeron")]
         Some(Command::AeronDriver { directory, cores }) => {
             contender::serve_aeron_driver(directory, *cores)

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicU32, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::io::Errno;
@@ -194,6 +194,46 @@ impl Ring {
             self.tell(self.head(Head::Credit), next, Head::SenderSleeps)?;
         }
         Ok(())
+    }
+}
+
+/// A number that several processes add to.
+pub struct Count(Mapping);
+
+impl Count {
+    /// A new one, and the memory that it is in.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn new() -> io::Result<(Count, OwnedFd)> {
+        let memory = memfd_create("narrows-bench", MemfdFlags::CLOEXEC)?;
+        ftruncate(&memory, 4096)?;
+        Ok((Count::of(&memory)?, memory))
+    }
+
+    /// The one in this memory.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn of(memory: impl AsFd) -> io::Result<Count> {
+        Ok(Count(Mapping::new(memory, 4096)?))
+    }
+
+    fn word(&self) -> &AtomicU64 {
+        // SAFETY: a page begins with a word of 64 bits, and is mapped as long as this is; it is
+        // only reached as an atomic.
+        unsafe { self.0.base.cast().as_ref() }
+    }
+
+    /// Adds one.
+    pub fn add(&self) {
+        self.word().fetch_add(1, Release);
+    }
+
+    /// How many were added.
+    pub fn get(&self) -> u64 {
+        // Pairs with the release in `add`.
+        self.word().load(Acquire)
     }
 }
 

@@ -85,7 +85,7 @@ pub(super) fn meet(role: Role, control: &mut Control) -> io::Result<()> {
 }
 
 /// A node whose files are this pair's own.
-pub(super) fn node(setup: &Setup) -> io::Result<Node<ipc::Service>> {
+pub fn node(setup: &Setup) -> io::Result<Node<ipc::Service>> {
     set_log_level(LogLevel::Error);
     let mut config = Config::default();
     let root = setup.directory.display().to_string();

@@ -10,13 +10,15 @@ mod crossbeam;
 mod eventfd;
 mod futex;
 mod iceoryx2_call;
-mod iceoryx2_pubsub;
+pub mod iceoryx2_pubsub;
 mod ipc_channel;
 mod line;
 mod memcpy;
 mod message_queue;
 mod narrows_call;
+mod narrows_client;
 mod narrows_message;
+pub mod narrows_topic;
 mod nng;
 mod pipe;
 mod rtrb;
@@ -44,6 +46,8 @@ pub fn all() -> Vec<&'static dyn Contender> {
         &narrows_message::IN_PLACE,
         &narrows_call::COPY,
         &narrows_call::IN_PLACE,
+        &narrows_client::NarrowsClient,
+        &narrows_topic::NarrowsTopic,
         &iceoryx2_pubsub::Iceoryx2PubSub,
         &iceoryx2_call::Iceoryx2Call,
         #[cfg(feature = "aeron")]

@@ -213,7 +213,7 @@ impl Platform for Board {
             if self.has_news() {
                 return Woken::Event;
             }
-            if how == Wait::Spin && set.clone().any(|watch| watch.changed()) {
+            if matches!(how, Wait::Spin | Wait::Look) && set.clone().any(|watch| watch.changed()) {
                 return Woken::Word;
             }
             if how == Wait::Bell && self.rung() {

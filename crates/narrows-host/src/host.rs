@@ -23,6 +23,7 @@ use crate::bells::set::{WAKER, is_supervision, listen_to, no_events};
 use crate::bells::sets::Sets;
 use crate::clock;
 use crate::engine::Engine;
+use crate::looks::Looks;
 use crate::memory::books::Books;
 use crate::memory::sync;
 use crate::memory::words::PeerWords;
@@ -75,6 +76,7 @@ pub struct Host {
     looked: Cell<bool>,
     sets: Arc<Sets>,
     stamps: Stamps,
+    looks: Looks,
     engine: Option<Engine>,
 }
 
@@ -94,6 +96,7 @@ impl Host {
             looked: Cell::new(false),
             sets,
             stamps: Stamps::new(recorder),
+            looks: Looks::default(),
             engine,
         }
     }
@@ -362,6 +365,12 @@ impl Platform for Host {
         self.stamps.waits(how);
         let woken = match how {
             Wait::Spin => self.spin(set, deadline, || ()),
+            Wait::Look if !self.looks.pay() => Woken::Deadline,
+            Wait::Look => {
+                let woken = self.spin(set, deadline, || ());
+                self.looks.ended(woken);
+                woken
+            }
             Wait::Yield => self.spin(set, deadline, sched_yield),
             Wait::Bell => self.sleep(true, deadline),
             Wait::Timer => self.sleep(false, deadline),

@@ -101,6 +101,7 @@ mod engine;
 mod error;
 mod host;
 pub mod linx;
+mod looks;
 mod memory;
 pub mod mqx;
 pub mod observe;

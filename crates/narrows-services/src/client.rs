@@ -85,12 +85,33 @@ impl Find {
         Q: Payload + ?Sized,
         R: Payload + ?Sized,
     {
+        let client = self.begin()?;
+        client.flow()?;
+        Ok(client)
+    }
+
+    /// A client that has not found its service yet.
+    pub(crate) fn begin<Q, R>(self) -> Result<Client<Q, R>, Error>
+    where
+        Q: Payload + ?Sized,
+        R: Payload + ?Sized,
+    {
         let signature = Signature::of::<Q, R>(&self.service)?;
         let room = R::longest(self.longest);
         let flow = Cell::new(None);
-        let client = Client { find: self, signature, room, flow, of: PhantomData };
-        client.flow()?;
-        Ok(client)
+        Ok(Client { find: self, signature, room, flow, of: PhantomData })
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+
+    pub(crate) fn how(&self) -> Strategy {
+        self.strategy
+    }
+
+    pub(crate) fn patient(&self) -> Option<Duration> {
+        self.patience
     }
 }
 
@@ -103,6 +124,32 @@ pub struct Client<Q: ?Sized, R: ?Sized> {
     room: usize,
     flow: Cell<Option<FlowId>>,
     of: PhantomData<fn(&Q) -> Box<R>>,
+}
+
+impl<Q: ?Sized, R: ?Sized> Client<Q, R> {
+    pub(crate) fn find(&self) -> &Find {
+        &self.find
+    }
+
+    pub(crate) fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    pub(crate) fn room(&self) -> usize {
+        self.room
+    }
+
+    pub(crate) fn service(&self) -> String {
+        self.find.service.clone()
+    }
+
+    pub(crate) fn flow_id(&self) -> Option<FlowId> {
+        self.flow.get()
+    }
+
+    pub(crate) fn set_flow(&self, flow: Option<FlowId>) {
+        self.flow.set(flow);
+    }
 }
 
 impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
@@ -130,13 +177,10 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
     }
 
     #[cold]
-    fn failed(&self, flow: FlowId, error: CallError) -> Error {
+    pub(crate) fn failed(&self, flow: FlowId, error: CallError) -> Error {
         if matches!(error, CallError::Gone(_) | CallError::Unknown) {
             self.flow.set(None);
-            if let Ok(mut node) = self.find.node.below() {
-                // A flow whose link has ended has nothing outstanding.
-                let _ = node.flow(flow).close();
-            }
+            self.find.node.close_flow(Some(flow));
         }
         Error::Call(self.find.service.clone(), error)
     }
@@ -145,9 +189,16 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
     #[cold]
     fn flow(&self) -> Result<FlowId, Error> {
         let Find { node, strategy, patience, .. } = &self.find;
+        node.close_flow(None);
         let mut node = node.below()?;
         let (_, flow) = self.signature.open_flow(&mut node, *strategy, self.room, *patience)?;
         self.flow.set(Some(flow));
         Ok(flow)
+    }
+}
+
+impl<Q: ?Sized, R: ?Sized> Drop for Client<Q, R> {
+    fn drop(&mut self) {
+        self.find.node.close_flow(self.flow.get());
     }
 }

@@ -46,14 +46,18 @@ pub enum Error {
     /// A call gave no response. After [`CallError::Gone`] the next call looks for the service
     /// again.
     Call(String, CallError),
-    /// A response came that is no value of the type that it should be.
+    /// A response or a message came that is no value of the type that it should be.
     Length(String),
+    /// A value has no encoding: its type, and what serde says.
+    Encoding(String, String),
     /// The node does not serve.
     Serve(ServeError),
     /// The node has no port left.
     Ports,
     /// A topic cannot have so many slots, or keep so much of them.
     Slots(String, u32),
+    /// No subscriber can hold so many messages, or have so deep a queue.
+    Terms(String),
     /// A value is larger than the topic's slots, or they are larger than memory can be.
     Size(String),
     /// Memory of a topic cannot be made or mapped: what the system says.
@@ -69,6 +73,12 @@ pub enum Error {
     Nothing(String),
     /// As many messages are held as may be.
     Holds(String),
+    /// A subscriber is of another node than what is to wait for it.
+    OtherNode,
+    /// A node that is to be shared serves a function, or something of it is in use.
+    InUse,
+    /// The system does not wait for a descriptor: what it says.
+    Descriptor(String),
 }
 
 impl fmt::Display for Error {
@@ -113,17 +123,26 @@ impl fmt::Display for Error {
             Error::Call(service, error) => write!(f, "a call of {service}: {error}"),
             Error::Length(service) => write!(
                 f,
-                "{service} gave a response of another length than its type has: it is not what it \
-                 says"
+                "{service} gave bytes that are no value of its type, but longer, shorter or of \
+                 another encoding: it is not what it says"
             ),
-            Error::Serve(error) => error.fmt(f),
-            Error::Ports => {
-                f.write_str("the node has no port left: drop a publisher or subscriber")
+            Error::Encoding(of, error) => {
+                write!(f, "a value of {of} has no encoding: {error}: see what its Serialize does")
             }
+            Error::Serve(error) => error.fmt(f),
+            Error::Ports => f.write_str(
+                "the node has no port left: drop a publisher or subscriber, or open it with \
+                     more (Limits::endpoints)",
+            ),
             Error::Slots(topic, slots) => write!(
                 f,
                 "{topic} cannot have {slots} slots: it has 1 to 65536, and one more than it keeps \
                  as history"
+            ),
+            Error::Terms(topic) => write!(
+                f,
+                "a subscriber of {topic} holds 1 to 15 messages, and at most 65536 wait for it: \
+                 see Subscribe::holds and Subscribe::depth"
             ),
             Error::Size(topic) => write!(
                 f,
@@ -155,6 +174,17 @@ impl fmt::Display for Error {
                 write!(f, "the publisher of {topic} has gone: receive waits for the next")
             }
             Error::Nothing(topic) => write!(f, "nothing was published of {topic} in time"),
+            Error::OtherNode => f.write_str(
+                "a set waits for subscribers of its own node: make one for each node, and wait in \
+                 a thread for each",
+            ),
+            Error::InUse => f.write_str(
+                "this node cannot be shared: it serves a function, or there is a clone, a client, \
+                 a subscriber, a publisher or a sample of it: share it first, and make them then",
+            ),
+            Error::Descriptor(error) => {
+                write!(f, "the system does not wait for the descriptors of a set: {error}")
+            }
             Error::Holds(topic) => write!(
                 f,
                 "as many messages of {topic} are held as may be: drop one, or subscribe with more \

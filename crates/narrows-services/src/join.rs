@@ -6,22 +6,14 @@ use narrows_host::Place;
 /// The most slots of a publisher, and the deepest queue.
 pub(crate) const MOST_SLOTS: u32 = 1 << 16;
 
-const JOIN: u32 = u32::from_le_bytes(*b"NsJ1");
-const LEAVE: u32 = u32::from_le_bytes(*b"NsL1");
-const JOINED: u32 = u32::from_le_bytes(*b"NsA1");
-const REFUSED: u32 = u32::from_le_bytes(*b"NsR1");
+const JOIN: u32 = u32::from_le_bytes(*b"NsJ2");
+const JOINED: u32 = u32::from_le_bytes(*b"NsA2");
+const REFUSED: u32 = u32::from_le_bytes(*b"NsR2");
+const ENDED: u32 = u32::from_le_bytes(*b"NsE1");
 
-/// What a subscriber says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
-    /// It wants what is published.
-    Join(Join),
-    /// It wants no more.
-    Leave,
-}
-
-/// How a subscriber wants what is published: by these terms, and so many of the latest that are
-/// there. Its types, and where its note is.
+/// What a subscriber says: how it wants what is published, by these terms, and so many of the
+/// latest that are there. Its types, and where its note is, in which it says when it wants no more.
+/// A message without a byte wakes a publisher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Join {
     pub types: u32,
@@ -30,13 +22,23 @@ pub(crate) struct Join {
     pub note: Place,
 }
 
-/// What a publisher says. A message without a byte wakes a subscriber.
+/// What a publisher says to the subscriber whose note this is: so an answer that comes late is
+/// taken for no other. A message without a byte wakes a subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) struct Answer {
+    pub note: Place,
+    pub said: Said,
+}
+
+/// What is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
     /// Where all is.
     Joined(Shown),
     /// Why not.
     Refused(Refusal),
+    /// No more is published.
+    Ended,
 }
 
 /// Where a subscriber finds its queue and the slots.
@@ -86,59 +88,51 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-impl Wish {
+impl Join {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        match *self {
-            Wish::Join(Join { types, terms, history, note }) => {
-                let Terms { depth, holds, overflow } = terms;
-                let overflow = match overflow {
-                    Overflow::Wait => 0,
-                    Overflow::DropNewest => 1,
-                    Overflow::DropOldest => 2,
-                };
-                let mut bytes = words(&[JOIN, types, depth, holds, overflow, history]);
-                bytes.extend(note.encode());
-                bytes
-            }
-            Wish::Leave => words(&[LEAVE]),
-        }
+        let Join { types, terms: Terms { depth, holds, overflow }, history, note } = *self;
+        let overflow = match overflow {
+            Overflow::Wait => 0,
+            Overflow::DropNewest => 1,
+            Overflow::DropOldest => 2,
+        };
+        let mut bytes = words(&[JOIN, types, depth, holds, overflow, history]);
+        bytes.extend(note.encode());
+        bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Wish> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Join> {
         let mut from = Reader(bytes);
-        match from.word()? {
-            JOIN => {
-                let [types, depth, holds] = [from.word()?, from.word()?, from.word()?];
-                let overflow = match from.word()? {
-                    0 => Overflow::Wait,
-                    1 => Overflow::DropNewest,
-                    2 => Overflow::DropOldest,
-                    _ => return None,
-                };
-                let history = from.word()?;
-                let sensible = depth.is_power_of_two()
-                    && depth <= MOST_SLOTS
-                    && (1..=MAX_HOLDS).contains(&holds)
-                    && history <= depth;
-                let terms = Terms { depth, holds, overflow };
-                let note = from.place()?;
-                sensible.then_some(Wish::Join(Join { types, terms, history, note }))
-            }
-            LEAVE => Some(Wish::Leave),
-            _ => None,
+        if from.word()? != JOIN {
+            return None;
         }
+        let [types, depth, holds] = [from.word()?, from.word()?, from.word()?];
+        let overflow = match from.word()? {
+            0 => Overflow::Wait,
+            1 => Overflow::DropNewest,
+            2 => Overflow::DropOldest,
+            _ => return None,
+        };
+        let history = from.word()?;
+        let sensible = depth.is_power_of_two()
+            && depth <= MOST_SLOTS
+            && (1..=MAX_HOLDS).contains(&holds)
+            && history <= depth;
+        let terms = Terms { depth, holds, overflow };
+        let note = from.place()?;
+        sensible.then_some(Join { types, terms, history, note })
     }
 }
 
 impl Answer {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        match *self {
-            Answer::Joined(Shown { place, queue, slots, count, size }) => {
+        let mut bytes = match self.said {
+            Said::Joined(Shown { place, queue, slots, count, size }) => {
                 let mut bytes = words(&[JOINED, queue, slots, count, size]);
                 bytes.extend(place.encode());
                 bytes
             }
-            Answer::Refused(why) => {
+            Said::Refused(why) => {
                 let why = match why {
                     Refusal::Types => 0,
                     Refusal::Full => 1,
@@ -147,26 +141,31 @@ impl Answer {
                 };
                 words(&[REFUSED, why])
             }
-        }
+            Said::Ended => words(&[ENDED]),
+        };
+        bytes.extend(self.note.encode());
+        bytes
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Answer> {
         let mut from = Reader(bytes);
-        match from.word()? {
+        let said = match from.word()? {
             JOINED => {
                 let [queue, slots, count, size] =
                     [from.word()?, from.word()?, from.word()?, from.word()?];
                 let place = from.place()?;
-                Some(Answer::Joined(Shown { place, queue, slots, count, size }))
+                Said::Joined(Shown { place, queue, slots, count, size })
             }
-            REFUSED => Some(Answer::Refused(match from.word()? {
+            REFUSED => Said::Refused(match from.word()? {
                 0 => Refusal::Types,
                 1 => Refusal::Full,
                 2 => Refusal::Terms,
                 _ => Refusal::Memory,
-            })),
-            _ => None,
-        }
+            }),
+            ENDED => Said::Ended,
+            _ => return None,
+        };
+        Some(Answer { note: from.place()?, said })
     }
 }
 
@@ -177,28 +176,26 @@ mod tests {
     #[test]
     fn what_is_said_is_understood_and_nonsense_is_not() {
         let note = Place::decode(&std::array::from_fn(|at| at as u8 + 1));
-        let mut all = vec![Wish::Leave];
         for overflow in [Overflow::Wait, Overflow::DropNewest, Overflow::DropOldest] {
             let terms = Terms { depth: 8, holds: 3, overflow };
-            all.push(Wish::Join(Join { types: 0xdead_beef, terms, history: 2, note }));
-        }
-        for wish in all {
-            let bytes = wish.encode();
-            assert_eq!(Wish::decode(&bytes), Some(wish));
-            assert_eq!(Wish::decode(&bytes[..bytes.len() - 1]), None);
+            let join = Join { types: 0xdead_beef, terms, history: 2, note };
+            let bytes = join.encode();
+            assert_eq!(Join::decode(&bytes), Some(join));
+            assert_eq!(Join::decode(&bytes[..bytes.len() - 1]), None);
         }
         let shown = Shown { place: note, queue: 1, slots: 2, count: 3, size: 4 };
         let refusals = [Refusal::Types, Refusal::Full, Refusal::Terms, Refusal::Memory];
-        let answers = refusals.map(Answer::Refused).into_iter().chain([Answer::Joined(shown)]);
-        for answer in answers {
+        let answers = refusals.map(Said::Refused).into_iter();
+        for said in answers.chain([Said::Joined(shown), Said::Ended]) {
+            let answer = Answer { note, said };
             let bytes = answer.encode();
             assert_eq!(Answer::decode(&bytes), Some(answer));
             assert_eq!(Answer::decode(&bytes[..bytes.len() - 1]), None);
         }
         for (depth, holds, history) in [(0, 1, 0), (3, 1, 0), (8, 0, 0), (8, 16, 0), (8, 1, 9)] {
             let terms = Terms { depth, holds, overflow: Overflow::Wait };
-            let bytes = Wish::Join(Join { types: 1, terms, history, note }).encode();
-            assert_eq!(Wish::decode(&bytes), None, "{terms:?} {history}");
+            let bytes = Join { types: 1, terms, history, note }.encode();
+            assert_eq!(Join::decode(&bytes), None, "{terms:?} {history}");
         }
     }
 }

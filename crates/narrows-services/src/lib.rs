@@ -62,6 +62,16 @@
 //! - Of a topic, what is held stays as it is; each subscriber has its own end of a full queue.
 //!   (`what_is_held_stays_as_it_is_however_much_is_published`,
 //!   `each_subscriber_meets_its_own_end_of_a_full_queue`)
+//! - A set misses nothing, in whichever way its node waits.
+//!   (`a_set_misses_nothing_where_its_node_sleeps` and others)
+//! - A late answer is for no other join, and who comes and goes leaves nothing behind.
+//!   (`an_answer_that_comes_late_is_taken_for_no_other`,
+//!   `joins_that_time_out_leave_no_port_and_no_queue_behind`)
+//! - Whatever is done ends as a model on lists says.
+//!   (`whatever_is_done_ends_as_the_model_says`)
+//! - Who dies half-way, or keeps what it was lent, holds nobody up.
+//!   (`a_subscriber_that_dies_with_what_it_was_lent_holds_nobody_up`,
+//!   `a_publisher_that_dies_between_a_loan_and_its_message_published_nothing_of_it`)
 //! - A subscriber that lies hurts nobody else, and one that does not fit is refused by name.
 //!   (`a_subscriber_that_lies_hurts_nobody_else`, `who_does_not_fit_is_refused_by_name`)
 #![deny(unsafe_code)]
@@ -70,29 +80,46 @@
 #[doc = include_str!("../../../docs/SERVICES.md")]
 mod page {}
 
+pub mod asynchronous;
 mod client;
+#[cfg(feature = "serde")]
+mod coded;
 mod deadline;
 mod error;
 mod join;
 mod loan;
+#[cfg(doctest)]
+mod misuse;
 mod node;
+mod outlet;
+mod parked;
 mod publisher;
 mod sample;
+mod seek;
+mod share;
 mod signature;
 mod stock;
 mod subscriber;
+mod topic;
 mod typed;
+mod wait;
 
 pub use client::{Client, Find};
+#[cfg(feature = "serde")]
+pub use coded::Coded;
 pub use error::Error;
 pub use join::Refusal;
 pub use loan::Loan;
 pub use narrows::memory::Overflow;
+pub use narrows_host::Options;
 pub use narrows_services_derive::Typed;
 pub use node::Node;
-pub use publisher::{Publisher, Topic};
+pub use publisher::Publisher;
 pub use sample::Sample;
+pub use share::{Shared, SharedClient, SharedFind, SharedPublisher, SharedTopic};
 pub use signature::Signature;
 pub use subscriber::{Subscribe, Subscriber};
+pub use topic::Topic;
 pub use typed::{Payload, Struct, Typed, described};
+pub use wait::{Key, WaitSet};
 pub use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

@@ -8,13 +8,14 @@ use std::ptr::NonNull;
 use narrows::platform::OwnMemory as _;
 
 use crate::error::Error;
-use crate::publisher::{Inner, Publisher};
+use crate::outlet::{Inner, Outlet};
+use crate::publisher::Publisher;
 use crate::typed::{Payload, Typed};
 
 /// Memory of a publisher to make a value in, which has what was there before. Dropped, it is
 /// published by nobody.
 pub struct Loan<'a, T: Payload + ?Sized> {
-    publisher: &'a Publisher<T>,
+    outlet: &'a Outlet,
     inner: RefMut<'a, Inner>,
     /// None once it was published.
     slot: Option<usize>,
@@ -44,17 +45,18 @@ impl<T: Typed> Publisher<[T]> {
 
 impl<'a, T: Payload + ?Sized> Loan<'a, T> {
     fn new(publisher: &'a Publisher<T>, len: usize) -> Result<Loan<'a, T>, Error> {
-        let mut inner = publisher.inner()?;
-        let slot = publisher.lend(&mut inner, len)?;
-        let (at, region) = (publisher.place(slot), inner.memory.region_mut());
+        let outlet = &*publisher.outlet;
+        let mut inner = outlet.inner()?;
+        let slot = outlet.lend(&mut inner, len)?;
+        let (at, region) = (outlet.place(slot), inner.memory.region_mut());
         // SAFETY: the slot is lent to this loan, and to nobody else until it is published: no
         // subscriber has it, and whatever else could write it is behind `inner`.
         let bytes = unsafe { region.slice_mut(at, len as u32) };
         match bytes.and_then(T::of_mut).map(NonNull::from) {
-            Some(value) => Ok(Loan { publisher, inner, slot: Some(slot), value }),
+            Some(value) => Ok(Loan { outlet, inner, slot: Some(slot), value }),
             None => {
                 inner.stock.put_back(slot);
-                Err(publisher.size_error())
+                Err(outlet.size_error())
             }
         }
     }
@@ -66,7 +68,7 @@ impl<'a, T: Payload + ?Sized> Loan<'a, T> {
     pub fn send(mut self) -> Result<(), Error> {
         let len = size_of_val(&*self);
         match self.slot.take() {
-            Some(slot) => self.publisher.publish(&mut self.inner, slot, len),
+            Some(slot) => self.outlet.publish(&mut self.inner, slot, len),
             None => Ok(()),
         }
     }

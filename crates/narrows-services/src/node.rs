@@ -1,38 +1,62 @@
 //! A node that offers and uses services.
 
 use std::borrow::Borrow as _;
-use std::cell::{RefCell, RefMut};
-use std::rc::Rc;
+use std::cell::{Cell, RefCell, RefMut};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use narrows::endpoint::{Failure, Function, Port, ServeError, Sink, Source};
+use narrows::endpoint::{
+    Failure, FlowError, FlowId, Function, Port, ServeError, Served, Sink, Source,
+};
 use narrows::link::Name;
+use narrows::platform::Platform as _;
 use narrows_host::Options;
 use narrows_host::service::Offer;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
+use crate::parked::Parked;
 use crate::signature::{Signature, name_of};
 use crate::typed::{self, Payload};
 
 type Body = Box<dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure>>;
 
 /// A function that this node serves.
-struct Served {
+struct Offered {
     service: Name,
     name: Name,
     body: Body,
 }
 
 /// What is served, for the node below.
-fn library(served: &mut [Served]) -> Vec<Function<'_>> {
+fn library(served: &mut [Offered]) -> Vec<Function<'_>> {
     let functions = served.iter_mut();
-    functions.map(|Served { name, body, .. }| Function { name: *name, run: &mut **body }).collect()
+    functions.map(|Offered { name, body, .. }| Function { name: *name, run: &mut **body }).collect()
+}
+
+/// What this node publishes under a name.
+pub(crate) trait Published {
+    fn name(&self) -> Name;
+
+    /// Lets in who subscribes.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    fn attend(&self) -> Result<(), Error>;
 }
 
 struct Inner {
     node: RefCell<narrows_host::Node>,
-    served: RefCell<Vec<Served>>,
+    served: RefCell<Vec<Offered>>,
+    /// What is published.
+    outlets: RefCell<Vec<Weak<dyn Published>>>,
+    /// Flows that nobody has any more, and whose calls are under way.
+    flows: RefCell<Vec<FlowId>>,
+    /// Tasks that wait for it.
+    parked: Arc<Parked>,
+    /// Whether it is used on behalf of one of them.
+    quiet: Cell<bool>,
 }
 
 /// A node that offers and uses services. Clones are the same node; it belongs to one thread.
@@ -43,9 +67,7 @@ pub struct Node {
 
 /// Opens a port that the program does not use: the last that is free.
 pub(crate) fn open_port(node: &mut narrows_host::Node) -> Result<Port, Error> {
-    let limits = narrows::endpoint::Limits::default();
-    let ports = (1..limits.endpoints as Port).rev();
-    let mut free = ports.filter(|port| node.open(*port).is_ok());
+    let mut free = (1..=Port::MAX).rev().filter(|port| node.open(*port).is_ok());
     free.next().ok_or(Error::Ports)
 }
 
@@ -64,7 +86,16 @@ impl Node {
     /// [`Error::Open`].
     pub fn with(options: Options) -> Result<Node, Error> {
         let node = RefCell::new(options.node().map_err(Error::Open)?);
-        Ok(Node { inner: Rc::new(Inner { node, served: RefCell::default() }) })
+        Ok(Node {
+            inner: Rc::new(Inner {
+                node,
+                served: RefCell::default(),
+                outlets: RefCell::default(),
+                flows: RefCell::default(),
+                parked: Arc::default(),
+                quiet: Cell::new(false),
+            }),
+        })
     }
 
     /// The node below, for what services do not cover.
@@ -73,7 +104,12 @@ impl Node {
     /// [`Error::Busy`].
     #[inline]
     pub fn below(&self) -> Result<RefMut<'_, narrows_host::Node>, Error> {
-        self.inner.node.try_borrow_mut().map_err(|_| Error::Busy)
+        let node = self.inner.node.try_borrow_mut().map_err(|_| Error::Busy)?;
+        if !self.inner.quiet.get() {
+            // Who uses it may take what a task waits for off the rings.
+            self.inner.parked.wake_all();
+        }
+        Ok(node)
     }
 
     /// The services that nodes of this user offer in the domain.
@@ -100,7 +136,7 @@ impl Node {
         let signature = Signature::of::<Q, R>(service)?;
         let (service, name) = (*signature.service(), *signature.function());
         let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
-        if served.iter().any(|one| one.service == service) {
+        if served.iter().any(|one| one.service == service) || self.has_topic(&service) {
             return Err(Error::Offered(service.to_string()));
         }
         let body = move |request: &dyn Source, response: &mut dyn Sink| {
@@ -109,7 +145,7 @@ impl Node {
             response.write(0, function(request.borrow()).borrow().bytes())
         };
         signature.offer(&mut *self.below()?)?;
-        served.push(Served { service, name, body: Box::new(body) });
+        served.push(Offered { service, name, body: Box::new(body) });
         Ok(())
     }
 
@@ -125,25 +161,54 @@ impl Node {
         Ok(())
     }
 
-    /// Serves calls until the time is over, or for good.
+    /// Serves calls until the time is over, or for good. Lets in who subscribes to this node's
+    /// topics.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Serve`].
     pub fn run(&self, within: Option<Duration>) -> Result<(), Error> {
         let deadline = Deadline::within(within);
-        let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
-        let mut library = library(&mut served);
         loop {
             let left = deadline.left();
-            match self.below()?.serve(&mut library, left) {
-                Ok(_) if left != Some(Duration::ZERO) => {}
-                Ok(_) | Err(ServeError::Deadline) => return Ok(()),
-                Err(error) => return Err(Error::Serve(error)),
+            self.run_once(left)?;
+            if left == Some(Duration::ZERO) {
+                return Ok(());
             }
         }
     }
 
-    /// Serves the calls that are there, without waiting. How many messages of calls that were.
+    /// Waits until calls come, a link comes up or ends, or the time is over, and serves the calls.
+    /// How many messages of calls that were.
+    ///
+    /// # Errors
+    /// As [`Node::run`].
+    pub fn run_once(&self, within: Option<Duration>) -> Result<usize, Error> {
+        let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
+        let mut library = library(&mut served);
+        let topics = self.attend()?;
+        let mut node = self.below()?;
+        let served = if topics {
+            // What subscribers ask comes to ports, which ends no wait for calls alone.
+            let mut count = node.try_serve(&mut library);
+            if count == 0 {
+                node.wait_any(within);
+                node.poll();
+                count = node.try_serve(&mut library);
+            }
+            let forked = node.platform().is_copy();
+            if forked { Err(ServeError::Forked) } else { Ok(count) }
+        } else {
+            let served = node.serve(&mut library, within);
+            served.map(|served| if let Served::Calls(count) = served { count } else { 0 })
+        };
+        match served {
+            Err(ServeError::Deadline) => Ok(0),
+            served => served.map_err(Error::Serve),
+        }
+    }
+
+    /// Serves the calls that are there, without waiting, and lets in who subscribes to this node's
+    /// topics. How many messages of calls that were.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -152,6 +217,94 @@ impl Node {
         let mut library = library(&mut served);
         let mut node = self.below()?;
         node.poll();
-        Ok(node.try_serve(&mut library))
+        let served = node.try_serve(&mut library);
+        drop(node);
+        self.attend()?;
+        Ok(served)
+    }
+
+    pub(crate) fn parked(&self) -> &Arc<Parked> {
+        &self.inner.parked
+    }
+
+    /// Uses the node for a task that waits for it: the others are woken only by what comes.
+    pub(crate) fn quietly<R>(&self, act: impl FnOnce() -> R) -> R {
+        struct Restore<'a>(&'a Cell<bool>, bool);
+        impl Drop for Restore<'_> {
+            fn drop(&mut self) {
+                self.0.set(self.1);
+            }
+        }
+        let quiet = &self.inner.quiet;
+        let _restore = Restore(quiet, quiet.replace(true));
+        act()
+    }
+
+    /// Closes a flow that nobody has any more, if there is one, and those of before: as soon as
+    /// their calls are answered.
+    pub(crate) fn close_flow(&self, flow: Option<FlowId>) {
+        let mut flows = self.inner.flows.borrow_mut();
+        flows.extend(flow);
+        if flows.is_empty() {
+            return;
+        }
+        if let Ok(mut node) = self.below() {
+            node.poll();
+            flows.retain(|flow| {
+                node.abandon(*flow);
+                node.flow(*flow).close() == Err(FlowError::Outstanding)
+            });
+        }
+    }
+
+    /// Whether nobody else has this node, nor anything of it, and it serves nothing.
+    pub(crate) fn is_alone(&self) -> bool {
+        let mut outlets = self.inner.outlets.borrow_mut();
+        outlets.retain(|one| one.strong_count() > 0);
+        Rc::strong_count(&self.inner) == 1
+            && Rc::weak_count(&self.inner) == 0
+            && outlets.is_empty()
+            && self.inner.served.try_borrow().is_ok_and(|served| served.is_empty())
+    }
+
+    /// Whether both are the same node.
+    pub(crate) fn is(&self, other: &Node) -> bool {
+        Rc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Notes a topic of this node.
+    pub(crate) fn publishes(&self, outlet: Weak<dyn Published>) {
+        let mut outlets = self.inner.outlets.borrow_mut();
+        outlets.retain(|one| one.strong_count() > 0);
+        outlets.push(outlet);
+    }
+
+    fn has_topic(&self, name: &Name) -> bool {
+        let outlets = self.inner.outlets.borrow();
+        outlets.iter().filter_map(Weak::upgrade).any(|outlet| outlet.name() == *name)
+    }
+
+    /// Whether this node offers something under this name.
+    pub(crate) fn has(&self, name: &Name) -> Result<bool, Error> {
+        let served = self.inner.served.try_borrow().map_err(|_| Error::Busy)?;
+        Ok(self.has_topic(name) || served.iter().any(|one| one.service == *name))
+    }
+
+    /// Lets in who subscribes. Whether there is a topic.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    fn attend(&self) -> Result<bool, Error> {
+        let outlets = self.inner.outlets.borrow();
+        let mut any = false;
+        for outlet in outlets.iter().filter_map(Weak::upgrade) {
+            any = true;
+            match outlet.attend() {
+                // One that makes a message is attended to when that is sent.
+                Ok(()) | Err(Error::Busy) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(any)
     }
 }

@@ -1,29 +1,57 @@
 //! A message where its publisher made it.
 #![allow(unsafe_code)]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use narrows::endpoint::Address;
+use narrows::endpoint::{Address, Port};
 use narrows::link::Name;
 use narrows::memory::{self, Subscription};
 use narrows::platform::Memory as _;
-use narrows_host::{Exposed, OwnWords, PeerRegion, PeerWords};
+use narrows_host::{Exposed, OwnWords, PeerRegion, PeerWords, full_fence};
 
 use crate::error::Error;
 use crate::join::Shown;
+use crate::node::Node;
 use crate::typed::{self, Payload};
 
 /// A queue of a publisher that is there.
 pub(crate) struct Joined {
+    pub(crate) node: Node,
+    pub(crate) port: Port,
     pub(crate) topic: Name,
     pub(crate) publisher: Address,
     pub(crate) region: PeerRegion,
     pub(crate) queue: RefCell<Subscription<PeerWords, OwnWords>>,
     pub(crate) shown: Shown,
+    /// Whether the publisher has ended.
+    pub(crate) ended: Cell<bool>,
     /// The note, which the publisher reads.
-    pub(crate) _note: Exposed,
+    pub(crate) note: Exposed,
+}
+
+impl Joined {
+    /// Takes nothing any more. What is held stays so until it is given back.
+    pub(crate) fn leave(&self) {
+        let queue = self.queue.borrow();
+        queue.leave();
+        let wanted = queue.is_wanted(full_fence);
+        drop(queue);
+        if wanted {
+            self.wake();
+        }
+    }
+
+    /// Wakes the publisher, which sleeps until something is taken.
+    #[cold]
+    pub(crate) fn wake(&self) {
+        // Where there is no room for it, other messages wake it; and where this node is being used,
+        // the publisher looks by itself.
+        if let Ok(mut node) = self.node.below() {
+            let _ = node.try_send(self.port, self.publisher, &[]);
+        }
+    }
 }
 
 /// A message of a topic, where its publisher made it. Dropped, it is the publisher's again.

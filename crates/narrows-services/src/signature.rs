@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::typed::{Payload, described, hash};
 
 /// How often it is looked whether a service is there.
-const LOOK: Duration = Duration::from_millis(10);
+pub(crate) const LOOK: Duration = Duration::from_millis(10);
 /// The characters that a function's name has more than its service's.
 const SUFFIX: usize = 9;
 
@@ -80,12 +80,30 @@ impl Signature {
         node.platform().offer(&self.service, &self.types).map_err(Error::Offer)
     }
 
+    /// A node that has it, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Types`].
+    #[inline]
+    pub(crate) fn offer_of(&self, node: &narrows_host::Node) -> Result<Option<Name>, Error> {
+        let offers = node.platform().offers().into_iter();
+        let Some(offer) = offers.into_iter().find(|offer| offer.service == self.service) else {
+            return Ok(None);
+        };
+        if offer.text == self.types {
+            return Ok(Some(offer.node));
+        }
+        let (service, node) = (self.service.to_string(), offer.node.to_string());
+        Err(Error::Types { service, node, there: offer.text, here: self.types.clone() })
+    }
+
     /// Looks for a node that has it until the time is over, and opens a flow of calls to it, with
     /// responses of at most so many bytes.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Types`], [`Error::Link`], [`Error::Flow`].
-    // Inlined so that a crate that has the stack already, as the C library has, does not get it twice.
+    // Inlined so that a crate that has the stack already, as the C library has, does not get it
+    // twice.
     #[inline]
     pub fn open_flow(
         &self,
@@ -98,14 +116,8 @@ impl Signature {
         let service = || self.service.to_string();
         let room = u32::try_from(room).unwrap_or(u32::MAX);
         loop {
-            let offers = node.platform().offers().into_iter();
-            if let Some(offer) = offers.into_iter().find(|offer| offer.service == self.service) {
-                if offer.text != self.types {
-                    let (there, here) = (offer.text, self.types.clone());
-                    let node = offer.node.to_string();
-                    return Err(Error::Types { service: service(), node, there, here });
-                }
-                let link = node.hunt(&offer.node, deadline.left());
+            if let Some(offer) = self.offer_of(node)? {
+                let link = node.hunt(&offer, deadline.left());
                 let link = link.map_err(|error| Error::Link(service(), error))?;
                 match node.open_flow(link, &self.function, strategy, room, deadline.left()) {
                     Ok(flow) => return Ok((link, flow)),

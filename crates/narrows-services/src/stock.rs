@@ -3,15 +3,16 @@
 use std::collections::VecDeque;
 
 use narrows::endpoint::Address;
-use narrows::memory::Delivery;
-use narrows_host::{OwnWords, PeerRegion, PeerWords, full_fence};
+use narrows::memory::{Delivery, Overflow};
+use narrows_host::{OwnWords, PeerRegion, PeerWords, Place, full_fence};
 
 /// A subscriber, as its publisher has it.
 pub(crate) struct Subscriber {
     pub(crate) at: Address,
     pub(crate) queue: Delivery<OwnWords, PeerWords>,
-    /// What it takes and holds.
-    pub(crate) _note: PeerRegion,
+    /// Where it notes what it takes and holds.
+    pub(crate) note: Place,
+    pub(crate) _mapped: PeerRegion,
 }
 
 /// Those that there are, each at its place.
@@ -32,7 +33,6 @@ pub(crate) struct Stock {
     /// The latest, oldest first: what a subscriber may have that joins later.
     history: VecDeque<(usize, [u32; 2])>,
     keeps: usize,
-    next: usize,
     published: u64,
 }
 
@@ -40,19 +40,18 @@ impl Stock {
     /// So many slots, and how many messages are kept for whoever joins later.
     pub(crate) fn new(count: usize, keeps: usize) -> Stock {
         let slots = (0..count).map(|_| Slot::default()).collect();
-        Stock { slots, history: VecDeque::new(), keeps, next: 0, published: 0 }
+        Stock { slots, history: VecDeque::new(), keeps, published: 0 }
     }
 
     /// Lends a slot to be written that nobody reads. Where there is none, the oldest that only
     /// subscribers wait for who let messages be lost.
     pub(crate) fn lend(&mut self, to: &mut Subscribers) -> Option<usize> {
-        let (count, from) = (self.slots.len(), self.next);
-        let free = (0..count).map(|at| (from + at) % count).find(|slot| {
+        // From the first on: a slot that was read a moment ago is still in a cache.
+        let free = (0..self.slots.len()).find(|slot| {
             let kept = self.is_kept(*slot);
             !kept && self.slots.get_mut(*slot).is_some_and(|one| one.is_free(*slot, to))
         });
         let free = free.or_else(|| self.revoke(to))?;
-        self.next = free + 1;
         self.slots.get_mut(free)?.lent = true;
         Some(free)
     }
@@ -71,11 +70,26 @@ impl Stock {
             if kept || slot.lent {
                 continue;
             }
-            let waiting = slot.with.iter().all(|(at, position)| {
+            // Nothing is taken from anyone for the sake of a slot that another keeps.
+            let waits_only = slot.with.iter().all(|(at, position)| {
                 let Some(Some(Subscriber { queue, .. })) = from.get_mut(*at) else { return true };
-                !queue.waits(*position) || queue.revoke(*position, full_fence)
+                match queue.waits(*position) {
+                    true => queue.terms().overflow == Overflow::DropOldest,
+                    false => !queue.holds(number as u32),
+                }
             });
-            if waiting && slot.is_free(number, from) {
+            if !waits_only {
+                continue;
+            }
+            // What one takes meanwhile, it holds.
+            slot.with.retain(|(at, position)| {
+                let Some(Some(Subscriber { queue, .. })) = from.get_mut(*at) else { return false };
+                if queue.waits(*position) {
+                    queue.revoke(*position, full_fence);
+                }
+                queue.holds(number as u32)
+            });
+            if slot.with.is_empty() {
                 return Some(number);
             }
         }

@@ -3,28 +3,24 @@
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use narrows::endpoint::{Address, Port};
+use narrows::endpoint::Port;
 use narrows::link::Name;
-use narrows::memory::{self, NOTE_WORDS, Overflow, Subscription, Terms, queue_words};
-use narrows::platform::Memory as _;
-use narrows_host::{Exposed, full_fence};
+use narrows::memory::{self, MAX_HOLDS, Overflow, Terms};
+use narrows_host::full_fence;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::join::{Answer, Join, Refusal, Shown, Wish};
+use crate::join::{Answer, MOST_SLOTS, Said, Shown};
 use crate::node::{Node, open_port};
 use crate::sample::{Joined, Sample};
+use crate::seek::{LONGEST, Seek};
 use crate::signature::name_of;
-use crate::typed::{Payload, described, hash};
+use crate::typed::{Payload, described};
 
 /// How long a topic is waited for where nothing is said.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is looked whether it is there.
-const LOOK: Duration = Duration::from_millis(10);
-/// How long a publisher has to let a subscriber in before it is asked again.
-const ANSWER: Duration = Duration::from_millis(200);
 /// Looks in vain after which is looked whether the publisher is there.
 const SEE_TO: u32 = 64;
 
@@ -82,7 +78,8 @@ impl Subscribe {
         self
     }
 
-    /// How many messages are wanted that were published before, as far as the publisher keeps them.
+    /// How many messages are wanted that were published before, as far as the publisher keeps them
+    /// and the queue has room.
     pub fn history(mut self, messages: u32) -> Subscribe {
         self.history = messages;
         self
@@ -99,26 +96,63 @@ impl Subscribe {
     /// # Errors
     /// See [`Error`].
     pub fn subscriber<T: Payload + ?Sized>(self) -> Result<Subscriber<T>, Error> {
-        let name = name_of(&self.topic)?;
-        let port = open_port(&mut *self.node.below()?)?;
-        let (joined, vain) = (RefCell::new(None), Cell::new(0));
-        let of = PhantomData;
-        let subscriber =
-            Subscriber { wish: self, name, types: described::<T>(), port, joined, vain, of };
-        subscriber.join(subscriber.wish.patience)?;
+        let (node, patience) = (self.node.clone(), self.patience);
+        let subscriber = self.begin::<T>()?;
+        let deadline = Deadline::within(patience);
+        while !subscriber.is_joined()? {
+            if deadline.is_over() {
+                return Err(subscriber.not_found());
+            }
+            node.below()?.wait_any(subscriber.left(deadline));
+        }
         Ok(subscriber)
+    }
+
+    pub(crate) fn patient(&self) -> Option<Duration> {
+        self.patience
+    }
+
+    /// A subscriber that has not found its topic yet.
+    pub(crate) fn begin<T: Payload + ?Sized>(self) -> Result<Subscriber<T>, Error> {
+        let Subscribe { node, topic, terms, history, .. } = self;
+        let (name, types) = (name_of(&topic)?, described::<T>());
+        if !(1..=MAX_HOLDS).contains(&terms.holds) || terms.depth > MOST_SLOTS {
+            return Err(Error::Terms(topic));
+        }
+        let history = history.min(terms.depth);
+        let port = open_port(&mut *node.below()?)?;
+        let seek = RefCell::new(Seek::new(node.clone(), name, types, port, terms, history));
+        let (joined, vain, failed) = (RefCell::new(None), Cell::new(0), Cell::new(None));
+        Ok(Subscriber { node, name, port, seek, joined, vain, failed, of: PhantomData })
     }
 }
 
-/// Takes what is published of a topic. Where the publisher has gone, [`Subscriber::receive`] says
-/// so once, and waits for the next then.
+/// A subscriber, whatever it takes, as who waits for it has it.
+pub(crate) trait Waits {
+    /// Whether there is something for [`Subscriber::take`], be it an error. If not, the node is
+    /// woken by what comes, or there is [something to do](Waits::due_in) after a while.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    fn is_ready(&self) -> Result<bool, Error>;
+
+    /// How long until there is something to do whatever comes, if it is.
+    fn due_in(&self) -> Option<Duration>;
+}
+
+/// Takes what is published of a topic. Where the publisher has gone, [`Subscriber::take`] and
+/// [`Subscriber::receive`] say so once, when all that it had published is taken, and look for the
+/// next from then on.
 pub struct Subscriber<T: ?Sized> {
-    wish: Subscribe,
+    node: Node,
     name: Name,
-    types: String,
     port: Port,
+    seek: RefCell<Seek>,
     joined: RefCell<Option<Rc<Joined>>>,
+    /// Looks in vain.
     vain: Cell<u32>,
+    /// What the next look says.
+    failed: Cell<Option<Error>>,
     of: PhantomData<fn() -> Box<T>>,
 }
 
@@ -126,19 +160,24 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     /// Takes the next message, if there is one.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`Error`]: [`Error::Gone`] once if the publisher has gone.
     #[inline]
     pub fn take(&self) -> Result<Option<Sample<T>>, Error> {
         let joined = self.joined.try_borrow().map_err(|_| Error::Busy)?;
-        let Some(joined) = joined.as_ref() else { return Err(Error::Gone(self.topic())) };
-        let taken = {
+        if let Some(joined) = joined.as_ref() {
             let mut queue = joined.queue.borrow_mut();
-            queue.take(full_fence).map_err(|_| Error::Holds(self.topic()))?
-        };
-        match taken {
-            Some(sample) => self.checked(joined, sample).map(Some),
-            None => self.nothing(joined),
+            let taken = queue.take(full_fence).map_err(|_| Error::Holds(self.topic()))?;
+            let wanted = taken.is_some() && queue.is_wanted(full_fence);
+            drop(queue);
+            if wanted {
+                joined.wake();
+            }
+            if let Some(sample) = taken {
+                return self.checked(joined, sample).map(Some);
+            }
         }
+        drop(joined);
+        self.nothing()
     }
 
     /// What a publisher named, if it is in its memory.
@@ -156,21 +195,76 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     }
 
     #[cold]
-    fn nothing(&self, joined: &Joined) -> Result<Option<Sample<T>>, Error> {
+    fn nothing(&self) -> Result<Option<Sample<T>>, Error> {
         self.vain.set(self.vain.get().wrapping_add(1));
-        if self.vain.get().is_multiple_of(SEE_TO) {
-            self.see_to(joined)?;
+        let ended = self.joined.borrow().as_ref().is_none_or(|joined| joined.ended.get());
+        if ended || self.vain.get().is_multiple_of(SEE_TO) {
+            self.see_to()?;
         }
-        Ok(None)
+        self.failed.take().map_or(Ok(None), Err)
     }
 
-    /// Takes what woke this node, and looks whether the publisher is there.
-    fn see_to(&self, joined: &Joined) -> Result<(), Error> {
-        let mut node = self.wish.node.below()?;
+    /// Sees to what is not in the queue: whether the publisher is there, and where it is not, the
+    /// next.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    fn see_to(&self) -> Result<(), Error> {
+        let joined = self.joined.borrow().clone();
+        let Some(joined) = joined else {
+            return match self.seek.borrow_mut().step() {
+                Ok(made) => {
+                    *self.joined.borrow_mut() = made.map(Rc::new);
+                    Ok(())
+                }
+                Err(Error::Busy) => Err(Error::Busy),
+                Err(error) => {
+                    self.failed.set(Some(error));
+                    Ok(())
+                }
+            };
+        };
+        let mut node = self.node.below()?;
         node.poll();
-        while let Ok(Some(_)) = node.try_receive_into(self.port, &mut [0; 128]) {}
-        let there = node.link(joined.publisher.link).check();
-        there.map_err(|_| Error::Gone(self.topic()))
+        let mut bytes = [0; LONGEST];
+        while let Ok(Some(message)) = node.try_receive_into(self.port, &mut bytes) {
+            let ended = Answer { note: joined.note.place(), said: Said::Ended };
+            if message.from == joined.publisher
+                && Answer::decode(message.bytes(&bytes)) == Some(ended)
+            {
+                joined.ended.set(true);
+            }
+        }
+        if node.link(joined.publisher.link).check().is_err() {
+            joined.ended.set(true);
+        }
+        drop(node);
+        // Asked last: what it had published before it ended is there by now.
+        if joined.ended.get() && joined.queue.borrow().is_empty() {
+            self.joined.borrow_mut().take();
+            joined.leave();
+            self.seek.borrow_mut().restart();
+            self.failed.set(Some(Error::Gone(self.topic())));
+        }
+        Ok(())
+    }
+
+    /// Whether there is a queue.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) fn is_joined(&self) -> Result<bool, Error> {
+        self.see_to()?;
+        self.failed.take().map_or_else(|| Ok(self.joined.borrow().is_some()), Err)
+    }
+
+    /// How much time is left until there is something to do whatever comes, or until the deadline.
+    pub(crate) fn left(&self, deadline: Deadline) -> Option<Duration> {
+        deadline.left().into_iter().chain(self.due_in()).min()
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
     }
 
     /// Waits for the next message, and takes it.
@@ -180,29 +274,19 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     /// is taken; [`Error::NotFound`] if there is none in time.
     pub fn receive(&self, within: Option<Duration>) -> Result<Sample<T>, Error> {
         let deadline = Deadline::within(within);
-        if self.joined.borrow().is_none() {
-            self.join(deadline.left())?;
-        }
         loop {
             if let Some(sample) = self.take()? {
                 return Ok(sample);
             }
-            let joined = self.joined.borrow().clone();
-            let Some(joined) = joined else { return Err(Error::Gone(self.topic())) };
+            if self.is_ready()? {
+                continue;
+            }
             if deadline.is_over() {
-                return Err(Error::Nothing(self.topic()));
+                let joined = self.joined.borrow().is_some();
+                let why = if joined { Error::Nothing } else { Error::NotFound };
+                return Err(why(self.topic()));
             }
-            let sleeps = joined.queue.borrow().arm(full_fence);
-            if sleeps {
-                self.wish.node.below()?.wait_any(deadline.left());
-            }
-            joined.queue.borrow().disarm();
-            if let Err(error) = self.see_to(&joined)
-                && joined.queue.borrow().is_empty()
-            {
-                self.leave();
-                return Err(error);
-            }
+            self.node.below()?.wait_any(self.left(deadline));
         }
     }
 
@@ -212,102 +296,49 @@ impl<T: Payload + ?Sized> Subscriber<T> {
         self.joined.borrow().as_ref().map_or(0, |joined| joined.queue.borrow().lost())
     }
 
+    pub(crate) fn not_found(&self) -> Error {
+        Error::NotFound(self.topic())
+    }
+
+    /// Is woken by no message.
+    pub(crate) fn disarm(&self) {
+        if let Some(joined) = self.joined.borrow().as_ref() {
+            joined.queue.borrow().disarm();
+        }
+    }
+
     fn topic(&self) -> String {
         self.name.to_string()
     }
+}
 
-    /// Looks for the publisher, and has it make a queue.
-    #[cold]
-    fn join(&self, within: Option<Duration>) -> Result<(), Error> {
-        let deadline = Deadline::within(within);
-        loop {
-            if let Some(publisher) = self.find(deadline.left())?
-                && self.ask(publisher, deadline.left_of(ANSWER))?
-            {
-                return Ok(());
+impl<T: Payload + ?Sized> Waits for Subscriber<T> {
+    fn is_ready(&self) -> Result<bool, Error> {
+        if let Some(joined) = self.joined.borrow().as_ref() {
+            let queue = joined.queue.borrow();
+            queue.disarm();
+            if !queue.is_empty() {
+                return Ok(true);
             }
-            if deadline.is_over() {
-                return Err(Error::NotFound(self.topic()));
-            }
-            let mut node = self.wish.node.below()?;
-            node.wait_any(Some(deadline.left_of(LOOK)));
-            node.poll();
         }
+        self.see_to()?;
+        let failed = self.failed.take();
+        let ready = failed.is_some();
+        self.failed.set(failed);
+        let joined = self.joined.borrow();
+        Ok(ready || joined.as_ref().is_some_and(|joined| !joined.queue.borrow().arm(full_fence)))
     }
 
-    /// The port of the publisher, if there is one.
-    fn find(&self, within: Option<Duration>) -> Result<Option<Address>, Error> {
-        let mut node = self.wish.node.below()?;
-        for offer in node.platform().offers() {
-            let Some(text) = offer.text.strip_prefix("publish ") else { continue };
-            let Some((types, port)) = text.rsplit_once(' ') else { continue };
-            if offer.service != self.name {
-                continue;
-            }
-            if types != self.types {
-                return Err(Error::Types {
-                    service: self.topic(),
-                    node: offer.node.to_string(),
-                    there: types.to_owned(),
-                    here: self.types.clone(),
-                });
-            }
-            let Ok(port) = port.parse() else { continue };
-            let link = node.hunt(&offer.node, within).map_err(|e| Error::Link(self.topic(), e))?;
-            return Ok(Some(Address { link, port }));
-        }
-        Ok(None)
-    }
-
-    /// Asks a publisher for a queue. False if it does not answer.
-    fn ask(&self, publisher: Address, within: Duration) -> Result<bool, Error> {
-        let failed = |error: std::io::Error| Error::Memory(self.topic(), error.to_string());
-        let note = Exposed::new(4096).map_err(failed)?;
-        let (terms, history) = (self.wish.terms, self.wish.history);
-        let types = hash(&self.types);
-        let wish = Wish::Join(Join { types, terms, history, note: note.place() });
-        let mut node = self.wish.node.below()?;
-        while let Ok(Some(_)) = node.try_receive_into(self.port, &mut [0; 128]) {}
-        let within = Some(within);
-        if node.send(self.port, publisher, &wish.encode(), within).is_err() {
-            return Ok(false);
-        }
-        let mut bytes = [0; 128];
-        let Ok(answer) = node.receive_into(self.port, &mut bytes, within) else { return Ok(false) };
-        drop(node);
-        let refused = |why| Err(Error::Refused(self.topic(), why));
-        let shown = match Answer::decode(answer.bytes(&bytes)) {
-            Some(Answer::Joined(shown)) if answer.from == publisher => shown,
-            Some(Answer::Refused(why)) => return refused(why),
-            _ => return Ok(false),
-        };
-        let region = shown.place.map().map_err(failed)?;
-        let slots = shown.count.checked_mul(shown.size);
-        let end = slots.and_then(|slots| slots.checked_add(shown.slots));
-        if end.is_none_or(|end| end > region.size()) {
-            return refused(Refusal::Memory);
-        }
-        let queue = region.words(shown.queue, queue_words(terms.depth));
-        let own = note.region().words(0, NOTE_WORDS);
-        let (Ok(queue), Ok(own)) = (queue, own) else { return refused(Refusal::Memory) };
-        let queue = RefCell::new(Subscription::new(queue, own, terms));
-        let joined = Joined { topic: self.name, publisher, region, queue, shown, _note: note };
-        *self.joined.borrow_mut() = Some(Rc::new(joined));
-        Ok(true)
-    }
-
-    fn leave(&self) {
-        self.joined.borrow_mut().take();
+    fn due_in(&self) -> Option<Duration> {
+        let seeks = self.joined.borrow().is_none();
+        seeks.then(|| self.seek.borrow().due().saturating_duration_since(Instant::now()))
     }
 }
 
 impl<T: ?Sized> Drop for Subscriber<T> {
     fn drop(&mut self) {
-        let publisher = self.joined.borrow().as_ref().map(|joined| joined.publisher);
-        if let (Some(publisher), Ok(mut node)) = (publisher, self.wish.node.below()) {
-            // If there is no room for it, the publisher finds out when the link ends.
-            let _ = node.try_send(self.port, publisher, &Wish::Leave.encode());
-            let _ = node.close(self.port);
+        if let Some(joined) = self.joined.get_mut() {
+            joined.leave();
         }
     }
 }

@@ -244,3 +244,16 @@ fn what_a_node_offers_is_gone_with_it() {
     drop(server);
     assert_eq!(names(&node), [""; 0]);
 }
+
+#[test]
+fn clients_that_are_dropped_leave_their_flows_to_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let _server = Server::start(directory.path().into(), offer_all);
+    let node = open(directory.path(), "gpp");
+    // More often than a node has flows.
+    for round in 0..100 {
+        let find = node.find("seven").patience(SOON);
+        let client = find.client::<(), u64>().unwrap();
+        assert_eq!(client.call(&()), Ok(7), "{round}");
+    }
+}

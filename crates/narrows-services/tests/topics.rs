@@ -177,6 +177,22 @@ fn what_is_held_stays_as_it_is_however_much_is_published() {
 }
 
 #[test]
+fn a_slot_that_is_needed_is_taken_back_from_who_may_lose_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = open(directory.path(), "source");
+    // Of three slots one is kept, and one is written: two messages wait at most, where four may.
+    let topic = node.topic("numbers").slots(3).history(1).patience(AT_ONCE);
+    let numbers: Publisher<u64> = topic.publisher().unwrap();
+    let make = |node: &Node| node.subscribe("numbers").depth(4).holds(1).subscriber().unwrap();
+    let other = Other::new(&numbers, directory.path(), "other", make);
+    for number in 0..100 {
+        assert_eq!(numbers.send(&number), Ok(()));
+    }
+    assert_eq!(other.ask(Ask::Take), [97, 98, 99]);
+    assert_eq!(other.ask(Ask::Lost), [97]);
+}
+
+#[test]
 fn who_joins_later_has_what_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let node = open(directory.path(), "source");
@@ -337,7 +353,7 @@ fn a_subscriber_that_lies_hurts_nobody_else() {
     liar.open(1).unwrap();
     let link = liar.hunt(&source, SOON).unwrap();
     let to = narrows::endpoint::Address { link, port };
-    let words = [u32::from_le_bytes(*b"NsJ1"), types, 2, 1, 2, 0];
+    let words = [u32::from_le_bytes(*b"NsJ2"), types, 2, 1, 2, 0];
     let mut wish: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     wish.extend(note.place().encode());
     // Nonsense before it, of every length.

@@ -117,3 +117,51 @@ fn nobody_sleeps_beside_a_message() {
         assert!(!slept || woken);
     });
 }
+
+#[test]
+fn no_publisher_sleeps_beside_room() {
+    for leaves in [false, true] {
+        loom::model(move || {
+            let terms = Terms { depth: 1, holds: 1, overflow: Overflow::Wait };
+            let (queue, note) = (Racing::new(queue_words(1)), Racing::new(NOTE_WORDS));
+            let mut out = Delivery::new(queue.clone(), note.clone(), terms);
+            out.push(0, [1, 0], full).unwrap();
+            let reader = spawn(move || {
+                let mut into = Subscription::new(queue, note, terms);
+                if leaves {
+                    into.leave();
+                } else {
+                    into.take(full).unwrap().expect("it was pushed before");
+                }
+                into.is_wanted(full)
+            });
+            let slept = out.want_room(full);
+            let woken = reader.join().unwrap();
+            assert!(!slept || woken);
+        });
+    }
+}
+
+#[test]
+fn what_a_subscriber_holds_is_not_written_though_it_has_left() {
+    loom::model(|| {
+        let terms = Terms { depth: 1, holds: 1, overflow: Overflow::Wait };
+        let (queue, note) = (Racing::new(queue_words(1)), Racing::new(NOTE_WORDS));
+        let payload = Payload::new([0, 0].map(Cell::new));
+        let mut out = Delivery::new(queue.clone(), note.clone(), terms);
+        payload[0].set(1);
+        let position = out.push(0, [1, 0], full).unwrap().expect("there is room");
+        let theirs = Rc::clone(&payload);
+        let reader = spawn(move || {
+            let mut into = Subscription::new(queue, note, terms);
+            let sample = into.take(full).unwrap().expect("it was pushed before");
+            into.leave();
+            assert_eq!(theirs[0].get(), 1);
+            into.give_back(sample);
+        });
+        if out.has_left() && !out.waits(position) && !out.holds(0) {
+            payload[0].set(2);
+        }
+        reader.join().unwrap();
+    });
+}

@@ -46,7 +46,7 @@ const CARRIED: [Carried; 6] = [
     Carried::Scalar,
 ];
 const FORS: [For; 3] = [For::Credit, For::Block, For::Switch];
-const WAITED: [Wait; 4] = [Wait::Spin, Wait::Yield, Wait::Bell, Wait::Timer];
+const WAITED: [Wait; 5] = [Wait::Spin, Wait::Yield, Wait::Bell, Wait::Timer, Wait::Look];
 const WOKE: [Woken; 4] = [Woken::Word, Woken::Bell, Woken::Event, Woken::Deadline];
 
 /// The place of a value in a list of all.

@@ -125,7 +125,7 @@ impl Rows {
             Event::Waits(how) => {
                 let state = match (self.wanted.take(), how) {
                     (Some(what), _) => state::of_sender(what),
-                    (None, Wait::Spin | Wait::Yield) => state::SPINNING,
+                    (None, Wait::Spin | Wait::Look | Wait::Yield) => state::SPINNING,
                     (None, Wait::Bell) => state::ASLEEP,
                     (None, Wait::Timer) => state::TIMER,
                 };

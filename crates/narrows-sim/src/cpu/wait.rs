@@ -38,7 +38,7 @@ impl Cpu {
             return self.wait_carrying(&set, how, end);
         }
         // No two nodes have a simulated core in common.
-        let looks = matches!(how, Wait::Spin | Wait::Yield);
+        let looks = matches!(how, Wait::Spin | Wait::Look | Wait::Yield);
         if looks {
             self.looks();
             self.timer(end);
@@ -46,7 +46,7 @@ impl Cpu {
             self.alarm(end);
         }
         let woken = match how {
-            Wait::Spin | Wait::Yield => self.look_on(set, end),
+            Wait::Spin | Wait::Look | Wait::Yield => self.look_on(set, end),
             Wait::Bell => self.rest(true, end),
             Wait::Timer => self.rest(false, end),
         };

@@ -179,6 +179,27 @@ impl<P: Platform> Node<P> {
         if unanswered { Err(Corrupt::Response) } else { Ok(()) }
     }
 
+    /// Waits no more for the calls of a flow that are started and not finished. Their functions may
+    /// still run; their responses are dropped when they come.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, flow: FlowId) -> Result<(), SendError> {
+    /// node.flow(flow).start(b"request")?;
+    /// node.abandon(flow);
+    /// assert_eq!(node.flow(flow).outstanding(), Some(0));
+    /// # Ok(()) }
+    /// ```
+    #[cfg(feature = "library")]
+    pub fn abandon(&mut self, flow: FlowId) {
+        let Some(found) = self.get_flow_mut(flow) else { return };
+        let link = found.link;
+        found.abandoned += core::mem::take(&mut found.outstanding);
+        if let Err(what) = self.drop_abandoned(flow) {
+            self.fail(link, what);
+        }
+    }
+
     /// Drops the responses that nobody waits for any more, as far as they have come.
     pub(super) fn drop_abandoned(&mut self, id: FlowId) -> Result<(), Corrupt> {
         while self.get_flow(id).is_some_and(|flow| flow.abandoned > 0) {

@@ -101,8 +101,17 @@ impl<P: Platform> Node<P> {
         if self.platform.is_copy() { PortError::Forked } else { PortError::Deadline }
     }
 
-    /// How to wait for what peers have opened here.
-    pub(super) fn agreed(&self) -> Notification {
+    /// How [`Node::wait_any`] waits: in the way that was agreed for what peers have opened here.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform, strategy::Notification};
+    /// # fn example<P: Platform>(node: &mut Node<P>) {
+    /// node.set_notification(Notification::Spin);
+    /// assert_eq!(node.agreed(), Notification::Spin);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn agreed(&self) -> Notification {
         self.agreed
     }
 

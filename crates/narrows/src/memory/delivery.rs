@@ -9,27 +9,30 @@
 //! ```text
 //!   publisher's memory                         subscriber's memory
 //!
-//!     queue   tail  lost                         taken
+//!     queue   tail  lost  want                   taken
 //!             position  slot  length  number     hold  hold  …
 //!             position  slot  length  number
-//!             …                                  armed
+//!             …                                  armed  left
 //! ```
 //!
 //! Positions of a queue are numbered from 1 and wrap round.
 
 use crate::platform::{Words, WordsMut};
 
-/// Words of a queue: the newest position, and messages that were left out.
+/// Words of a queue: the newest position, messages that were left out, and whether the publisher
+/// sleeps until there is room.
 const TAIL: u32 = 0;
 const LOST: u32 = 1;
+const WANT: u32 = 2;
 /// Where the cells begin, and words of each.
 const CELLS: u32 = 4;
 const CELL: u32 = 4;
 /// Words of a subscriber's note: what was taken, where the holds begin, and, in a line that the
-/// publisher seldom finds changed, whether it sleeps.
+/// publisher seldom finds changed, whether it sleeps, and whether it has left.
 const TAKEN: u32 = 0;
 const HOLD: u32 = 1;
 const ARMED: u32 = 16;
+const LEFT: u32 = 17;
 /// How far from its position the number in a cell is that nobody is to read.
 const NOWHERE: u32 = 1 << 31;
 
@@ -86,6 +89,8 @@ pub struct Delivery<W, R> {
     /// What the subscriber had taken when that was looked at last.
     taken: u32,
     lost: u32,
+    /// The subscriber takes nothing any more.
+    left: bool,
 }
 
 /// A queue has no room, and its subscriber is to be waited for.
@@ -95,7 +100,7 @@ pub struct NoRoom;
 impl<W: WordsMut, R: Words> Delivery<W, R> {
     /// A queue in [`queue_words`] that are all 0, for the subscriber whose note this is.
     pub fn new(queue: W, note: R, terms: Terms) -> Delivery<W, R> {
-        Delivery { queue, note, terms, tail: 0, taken: 0, lost: 0 }
+        Delivery { queue, note, terms, tail: 0, taken: 0, lost: 0, left: false }
     }
 
     /// What was agreed on.
@@ -122,11 +127,35 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
     /// Whether a message can be pushed without one being lost.
     pub fn has_room(&mut self) -> bool {
         let oldest = self.tail.wrapping_add(1).wrapping_sub(self.terms.depth);
-        let has = |own: &Self| own.is_taken(oldest);
+        let has = |own: &Self| own.left || own.is_taken(oldest);
         has(self) || {
             self.refresh();
             has(self)
         }
+    }
+
+    /// Says that the publisher is going to sleep until there is room, and whether there was none
+    /// before that. `fence` is a full one. A subscriber that [has left](Delivery::has_left) is not
+    /// waited for.
+    pub fn want_room(&mut self, fence: impl FnOnce()) -> bool {
+        self.queue.store(WANT, 1);
+        // Pairs with the fence in `Subscription::is_wanted`: either this sees what was taken, or
+        // the subscriber sees that this sleeps.
+        fence();
+        !self.has_room() && !self.has_left()
+    }
+
+    /// Says that the publisher does not sleep.
+    pub fn want_none(&self) {
+        self.queue.store(WANT, 0);
+    }
+
+    /// Whether the subscriber takes nothing any more. From then on its queue has no message and
+    /// takes none; what it holds it may read until it gives it back.
+    pub fn has_left(&mut self) -> bool {
+        // Acquire: pairs with the release in `leave`. What it took, it is seen to hold.
+        self.left = self.left || self.note.load_acquire(LEFT) != 0;
+        self.left
     }
 
     /// Pushes the name of a slot, with two words for whoever takes it. Gives its position; none if
@@ -140,6 +169,9 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
         words: [u32; 2],
         fence: impl FnOnce(),
     ) -> Result<Option<u32>, NoRoom> {
+        if self.left {
+            return Ok(None);
+        }
         if !self.has_room() {
             match self.terms.overflow {
                 Overflow::Wait => return Err(NoRoom),
@@ -184,7 +216,7 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
         if queued && !self.is_taken(position) {
             self.refresh();
         }
-        queued && !self.is_taken(position)
+        queued && !self.left && !self.is_taken(position)
     }
 
     /// Takes a position back that waits, if the subscriber lets messages be lost. Whether it did;
@@ -203,9 +235,18 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
     /// Whether the subscriber holds a slot of which no position [waits](Delivery::waits).
     pub fn holds(&self, slot: u32) -> bool {
         let name = slot.wrapping_add(1);
-        // Acquire: pairs with the release in `Subscription::give_back`. The slot has been read.
+        self.held().any(|held| held == name)
+    }
+
+    /// Whether the subscriber holds any slot.
+    pub fn holds_any(&self) -> bool {
+        self.held().any(|held| held != 0)
+    }
+
+    fn held(&self) -> impl Iterator<Item = u32> {
         let holds = HOLD..HOLD.wrapping_add(self.terms.holds).min(ARMED);
-        holds.into_iter().any(|at| self.note.load_acquire(at) == name)
+        // Acquire: pairs with the release in `Subscription::give_back`. The slot has been read.
+        holds.into_iter().map(|at| self.note.load_acquire(at))
     }
 }
 
@@ -326,6 +367,22 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
         self.note.store_release(HOLD.wrapping_add(sample.hold), 0);
     }
 
+    /// Whether the publisher sleeps until there is room and is to be woken, after a message was
+    /// taken. `fence` is a full one, and spared where the publisher waits for nobody.
+    #[inline]
+    pub fn is_wanted(&self, fence: impl FnOnce()) -> bool {
+        self.terms.overflow == Overflow::Wait && {
+            // Pairs with the fence in `Delivery::want_room`.
+            fence();
+            self.queue.load(WANT) != 0
+        }
+    }
+
+    /// Takes nothing any more. What is held is still to be given back.
+    pub fn leave(&self) {
+        leave(&self.note);
+    }
+
     /// Says that it is going to sleep, and whether nothing came before that. `fence` is a full one.
     pub fn arm(&self, fence: impl FnOnce()) -> bool {
         self.note.store(ARMED, 1);
@@ -339,4 +396,10 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
     pub fn disarm(&self) {
         self.note.store(ARMED, 0);
     }
+}
+
+/// As [`Subscription::leave`], for one that has a note and may have no queue yet.
+pub fn leave(note: &impl WordsMut) {
+    // Release: pairs with the acquire in `Delivery::has_left`. Who sees it sees what is held.
+    note.store_release(LEFT, 1);
 }

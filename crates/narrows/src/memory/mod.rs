@@ -18,7 +18,7 @@ mod sight;
 pub(crate) use channel::Bits;
 pub use channel::{Arrival, Inlet, Outlet, WORD};
 pub use delivery::{
-    Delivery, MAX_HOLDS, NOTE_WORDS, NoRoom, Overflow, Sample, Subscription, Terms, TooMany,
+    Delivery, MAX_HOLDS, NOTE_WORDS, NoRoom, Overflow, Sample, Subscription, Terms, TooMany, leave,
     queue_words,
 };
 pub use descriptor::{Ack, Block, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};

@@ -58,7 +58,7 @@ where
     let began = platform.now();
     let until = began + adaptive.window(longest);
     let woken =
-        platform.wait(watches(awaited), Wait::Spin, Some(deadline.map_or(until, |d| d.min(until))));
+        platform.wait(watches(awaited), Wait::Look, Some(deadline.map_or(until, |d| d.min(until))));
     if woken != Woken::Deadline || deadline.is_some_and(|d| d <= until) {
         return woken;
     }

@@ -46,6 +46,9 @@ impl Add<Duration> for Instant {
 pub enum Wait {
     /// Look at the words again and again.
     Spin,
+    /// Look at the words again and again before a sleep: as [`Wait::Spin`], but the platform may
+    /// say that the deadline passed as soon as it knows that looking is in vain.
+    Look,
     /// Look at the words again and again, and leave the core to others between two looks.
     Yield,
     /// Sleep until a peer rings, something happens at the rendezvous, or the deadline.

@@ -196,7 +196,7 @@ impl Platform for Ground {
         if !self.spot.events.borrow().is_empty() {
             return Woken::Event;
         }
-        if how == Wait::Spin && set.any(|watch| watch.changed()) {
+        if matches!(how, Wait::Spin | Wait::Look) && set.any(|watch| watch.changed()) {
             return Woken::Word;
         }
         if let Some(Instant(end)) = deadline {

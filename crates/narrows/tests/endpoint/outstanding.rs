@@ -56,6 +56,32 @@ fn a_late_response_is_dropped_and_the_next_call_gets_its_own() {
 }
 
 #[test]
+fn calls_that_are_abandoned_before_or_behind_their_responses_leave_nothing_behind() {
+    inside(|| {
+        for granularity in [1, 3] {
+            for answered in [false, true] {
+                let mut pair = pair();
+                let flow = pair.flow("echo", by(Transfer::Copy, granularity), 100);
+                for seed in 0..3 {
+                    pair.a.flow(flow).start(&bytes(100, seed)).expect("there is room");
+                }
+                if answered {
+                    serve(&mut pair.b.borrow_mut());
+                    pair.a.poll();
+                }
+                pair.a.abandon(flow);
+                assert_eq!(pair.a.flow(flow).outstanding(), Some(0));
+                let mut to = [0; 100];
+                assert_eq!(pair.a.flow(flow).call(&bytes(99, 9), &mut to, SECOND), Ok(99));
+                assert!(to[..99] == bytes(99, 9));
+                pair.check_empty();
+                pair.a.flow(flow).close().expect("nothing is outstanding");
+            }
+        }
+    });
+}
+
+#[test]
 fn a_flow_is_closed_with_a_request_that_was_never_sent() {
     inside(|| {
         let mut pair = pair();

@@ -39,7 +39,7 @@ impl Platform for Core {
             return Woken::Word;
         }
         match how {
-            Wait::Spin | Wait::Yield => loom::thread::yield_now(),
+            Wait::Spin | Wait::Look | Wait::Yield => loom::thread::yield_now(),
             Wait::Bell | Wait::Timer => self.0.wait(),
         }
         Woken::Bell

@@ -109,7 +109,7 @@ impl Platform for Core {
             if self.news() {
                 return Woken::Event;
             }
-            if how == Wait::Spin && set.clone().any(|watch| watch.changed()) {
+            if matches!(how, Wait::Spin | Wait::Look) && set.clone().any(|watch| watch.changed()) {
                 return Woken::Word;
             }
             // Relaxed: a bell orders nothing here (module page).

@@ -52,7 +52,7 @@ impl Cpu {
             let changed = || set.clone().any(|watch| watch.changed());
             match how {
                 Wait::Bell if rung => break Woken::Bell,
-                Wait::Spin | Wait::Yield if came && changed() => break Woken::Word,
+                Wait::Spin | Wait::Look | Wait::Yield if came && changed() => break Woken::Word,
                 _ => {}
             }
             if self.has_news() {

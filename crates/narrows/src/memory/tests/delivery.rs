@@ -211,3 +211,22 @@ fn random_pushes_and_takes_are_those_of_a_list() {
         assert_eq!(queue.into.lost(), lost, "{seed}");
     }
 }
+
+#[test]
+fn one_that_has_left_is_sent_nothing_and_keeps_what_it_holds() {
+    for overflow in [Overflow::Wait, Overflow::DropNewest, Overflow::DropOldest] {
+        let mut queue = queue(2, 2, overflow);
+        let first = push(&mut queue, 0).unwrap().unwrap();
+        let second = push(&mut queue, 1).unwrap().unwrap();
+        let held = take(&mut queue).unwrap().unwrap();
+        queue.into.leave();
+        assert!(queue.out.waits(second), "it was not looked");
+        assert!(queue.out.has_left() && queue.out.has_room());
+        assert_eq!(push(&mut queue, 2), Ok(None));
+        assert_eq!(queue.out.lost(), 0);
+        assert!(!queue.out.waits(first) && !queue.out.waits(second));
+        assert!(queue.out.holds(0) && !queue.out.holds(1) && queue.out.holds_any());
+        queue.into.give_back(held);
+        assert!(!queue.out.holds(0) && !queue.out.holds_any());
+    }
+}

@@ -1,0 +1,269 @@
+//! What a publisher has, whatever it publishes: memory, its slots, and who subscribes.
+
+use std::cell::{RefCell, RefMut};
+use std::time::Duration;
+
+use narrows::endpoint::{Address, Port};
+use narrows::link::Name;
+use narrows::memory::{Delivery, NOTE_WORDS, Overflow, Terms, queue_words};
+use narrows::platform::{Memory as _, OwnMemory as _};
+use narrows_host::{Exposed, full_fence};
+
+use crate::deadline::Deadline;
+use crate::error::Error;
+use crate::join::{Answer, Join, Refusal, Said, Shown};
+use crate::node::{Node, Published};
+use crate::stock::{Stock, Subscriber};
+
+/// How often is looked whether a subscriber has taken something that has to, though it did not say
+/// so: it may be in a function of its node's own, or dead.
+pub(crate) const LOOK: Duration = Duration::from_millis(10);
+/// Messages after which a publisher looks for subscribers that come and go.
+const SEE_TO: u32 = 32;
+
+/// What changes.
+pub(crate) struct Inner {
+    pub(crate) subscribers: Vec<Option<Subscriber>>,
+    pub(crate) stock: Stock,
+    /// Messages until it is seen to subscribers that come and go.
+    pub(crate) until: u32,
+    pub(crate) memory: Exposed,
+}
+
+/// See the module page.
+pub(crate) struct Outlet {
+    pub(crate) node: Node,
+    pub(crate) name: Name,
+    pub(crate) port: Port,
+    pub(crate) types: u32,
+    /// Bytes of a queue, where the slots begin, how many there are, and bytes of each.
+    pub(crate) queue: u32,
+    pub(crate) slots_at: u32,
+    pub(crate) slots: u32,
+    pub(crate) size: u32,
+    pub(crate) history: u32,
+    pub(crate) patience: Option<Duration>,
+    pub(crate) inner: RefCell<Inner>,
+}
+
+impl Published for Outlet {
+    fn name(&self) -> Name {
+        self.name
+    }
+
+    fn attend(&self) -> Result<(), Error> {
+        self.attend_in(&mut *self.inner()?)
+    }
+}
+
+impl Outlet {
+    pub(crate) fn size_error(&self) -> Error {
+        Error::Size(self.name.to_string())
+    }
+
+    pub(crate) fn inner(&self) -> Result<RefMut<'_, Inner>, Error> {
+        self.inner.try_borrow_mut().map_err(|_| Error::Busy)
+    }
+
+    /// Where a slot begins.
+    pub(crate) fn place(&self, slot: usize) -> u32 {
+        self.slots_at + slot as u32 * self.size
+    }
+
+    /// A slot to be written.
+    pub(crate) fn lend(&self, inner: &mut Inner, len: usize) -> Result<usize, Error> {
+        if len > self.size as usize {
+            return Err(self.size_error());
+        }
+        let mut deadline = None;
+        loop {
+            if let Some(slot) = self.try_lend(inner)? {
+                return Ok(slot);
+            }
+            let deadline = *deadline.get_or_insert_with(|| Deadline::within(self.patience));
+            if deadline.is_over() {
+                return Err(self.full());
+            }
+            if inner.want_room() {
+                self.node.below()?.wait_any(Some(deadline.left_of(LOOK)));
+            }
+            inner.want_none();
+        }
+    }
+
+    pub(crate) fn full(&self) -> Error {
+        Error::Full(self.name.to_string())
+    }
+
+    /// Whether a slot for so many bytes can be lent at once.
+    pub(crate) fn has_room(&self, inner: &mut Inner, len: usize) -> Result<bool, Error> {
+        if len > self.size as usize {
+            return Err(self.size_error());
+        }
+        let slot = self.try_lend(inner)?;
+        if let Some(slot) = slot {
+            inner.stock.put_back(slot);
+        }
+        Ok(slot.is_some())
+    }
+
+    /// As [`Outlet::lend`], if there is one and all that are to miss nothing have room.
+    fn try_lend(&self, inner: &mut Inner) -> Result<Option<usize>, Error> {
+        if inner.until == 0 {
+            self.attend_in(inner)?;
+            inner.until = SEE_TO;
+        }
+        let Inner { subscribers, stock, .. } = &mut *inner;
+        let room = subscribers.iter_mut().flatten().all(|Subscriber { queue, .. }| {
+            queue.terms().overflow != Overflow::Wait || queue.has_room()
+        });
+        let slot = room.then(|| stock.lend(subscribers)).flatten();
+        inner.until = if slot.is_some() { inner.until - 1 } else { 0 };
+        Ok(slot)
+    }
+
+    /// As [`Published::attend`], by who has all that is inside.
+    fn attend_in(&self, inner: &mut Inner) -> Result<(), Error> {
+        let mut node = self.node.below()?;
+        node.poll();
+        for at in 0..inner.subscribers.len() {
+            let there = inner.subscribers.get(at).and_then(Option::as_ref);
+            if there.is_some_and(|one| node.link(one.at.link).check().is_err()) {
+                inner.let_go(at);
+            }
+        }
+        inner.let_go_left();
+        let mut bytes = [0; 128];
+        while let Ok(Some(message)) = node.try_receive_into(self.port, &mut bytes) {
+            let from = message.from;
+            // Nonsense, or what woke this node.
+            let Some(join) = Join::decode(message.bytes(&bytes)) else { continue };
+            let said = match self.let_in(inner, from, join) {
+                Ok(shown) => Said::Joined(shown),
+                Err(why) => Said::Refused(why),
+            };
+            let answer = Answer { note: join.note, said };
+            // One that has no room for an answer asks again.
+            let _ = node.try_send(self.port, from, &answer.encode());
+        }
+        Ok(())
+    }
+
+    /// Makes a queue for a subscriber.
+    fn let_in(&self, inner: &mut Inner, from: Address, join: Join) -> Result<Shown, Refusal> {
+        let Join { types, terms, history, note } = join;
+        if types != self.types {
+            return Err(Refusal::Types);
+        }
+        // It may have come here before, and left.
+        inner.let_go_left();
+        // What it may keep from being written, beside what the others may and one that is written.
+        let wanted = |terms: Terms| match terms.overflow {
+            Overflow::DropOldest => terms.holds,
+            Overflow::Wait | Overflow::DropNewest => terms.holds + terms.depth,
+        };
+        let others = inner.subscribers.iter().flatten();
+        let taken: u32 = others.map(|other| wanted(other.queue.terms())).sum();
+        let history = history.min(self.history);
+        let deep = 4 * queue_words(terms.depth) > self.queue;
+        if deep || taken + wanted(terms) + self.history + 1 > self.slots {
+            return Err(Refusal::Terms);
+        }
+        let at = inner.subscribers.iter().position(Option::is_none).ok_or(Refusal::Full)?;
+        let mapped = note.map().map_err(|_| Refusal::Memory)?;
+        let theirs = mapped.words(0, NOTE_WORDS).map_err(|_| Refusal::Memory)?;
+        let region = inner.memory.region();
+        let queue = at as u32 * self.queue;
+        // A queue that was another's before begins anew.
+        let zeroes = vec![0; 4 * queue_words(terms.depth) as usize];
+        region.write(queue, &zeroes).map_err(|_| Refusal::Memory)?;
+        let own = region.words(queue, queue_words(terms.depth)).map_err(|_| Refusal::Memory)?;
+        let delivery = Delivery::new(own, theirs, terms);
+        let mut subscriber = Subscriber { at: from, queue: delivery, note, _mapped: mapped };
+        inner.stock.catch_up(at, &mut subscriber, history as usize);
+        let shown = Shown {
+            place: inner.memory.place(),
+            queue,
+            slots: self.slots_at,
+            count: self.slots,
+            size: self.size,
+        };
+        if let Some(place) = inner.subscribers.get_mut(at) {
+            *place = Some(subscriber);
+        }
+        Ok(shown)
+    }
+
+    /// Publishes what a slot has.
+    pub(crate) fn publish(&self, inner: &mut Inner, slot: usize, len: usize) -> Result<(), Error> {
+        let mut node = self.node.below()?;
+        let words = [len as u32, 0];
+        let mut with = Vec::with_capacity(inner.subscribers.len());
+        for (at, subscriber) in inner.subscribers.iter_mut().enumerate() {
+            let Some(Subscriber { queue, .. }) = subscriber else { continue };
+            // There was room for each that waits when the slot was lent, and nobody took it since.
+            if let Ok(Some(position)) = queue.push(slot as u32, words, full_fence) {
+                with.push((at, position));
+            }
+        }
+        inner.stock.published(slot, words, with);
+        // Pairs with the fence of a subscriber that goes to sleep.
+        full_fence();
+        for Subscriber { at, queue, .. } in inner.subscribers.iter().flatten() {
+            if queue.is_armed() {
+                // Where there is no room for one, others wake it.
+                let _ = node.try_send(self.port, *at, &[]);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Outlet {
+    fn drop(&mut self) {
+        // One that is dropped in the node's own function leaves its note to the node.
+        if let Ok(mut node) = self.node.below() {
+            node.platform().withdraw(&self.name);
+            for Subscriber { at, note, .. } in self.inner.get_mut().subscribers.iter().flatten() {
+                let answer = Answer { note: *note, said: Said::Ended };
+                // One that has no room for it finds out when the link ends.
+                let _ = node.try_send(self.port, *at, &answer.encode());
+            }
+            let _ = node.close(self.port);
+        }
+    }
+}
+
+impl Inner {
+    /// Has whoever waits for nothing to be lost wake this publisher when it takes something. False
+    /// if one has taken something, or has left.
+    pub(crate) fn want_room(&mut self) -> bool {
+        self.subscribers.iter_mut().flatten().all(|Subscriber { queue, .. }| {
+            let full = queue.terms().overflow == Overflow::Wait && !queue.has_room();
+            !full || queue.want_room(full_fence)
+        })
+    }
+
+    pub(crate) fn want_none(&self) {
+        for Subscriber { queue, .. } in self.subscribers.iter().flatten() {
+            queue.want_none();
+        }
+    }
+
+    fn let_go(&mut self, at: usize) {
+        if let Some(place) = self.subscribers.get_mut(at) {
+            *place = None;
+            self.stock.forget(at);
+        }
+    }
+
+    /// Lets go who has left and holds nothing.
+    fn let_go_left(&mut self) {
+        for at in 0..self.subscribers.len() {
+            let there = self.subscribers.get_mut(at).and_then(Option::as_mut);
+            if there.is_some_and(|one| one.queue.has_left() && !one.queue.holds_any()) {
+                self.let_go(at);
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Topics of a node: what a publisher is made of.
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use narrows::memory::queue_words;
+use narrows::platform::Platform as _;
+use narrows_host::{Exposed, Host};
+
+use crate::error::Error;
+use crate::join::MOST_SLOTS;
+use crate::node::{Node, open_port};
+use crate::outlet::{Inner, Outlet};
+use crate::publisher::Publisher;
+use crate::signature::name_of;
+use crate::stock::Stock;
+use crate::typed::{Payload, described, hash};
+
+/// Bytes to which slots are aligned.
+const LINE: u32 = Host::LINE;
+
+/// A topic to publish, if its publisher is to be other than [`Node::publisher`] makes it.
+#[must_use]
+pub struct Topic {
+    node: Node,
+    name: String,
+    slots: u32,
+    subscribers: u32,
+    history: u32,
+    longest: usize,
+    patience: Option<Duration>,
+}
+
+/// Topics of this node.
+impl Node {
+    /// A topic to publish, if its publisher is to be other than [`Node::publisher`] makes it.
+    pub fn topic(&self, name: &str) -> Topic {
+        Topic {
+            node: self.clone(),
+            name: name.to_owned(),
+            slots: 32,
+            subscribers: 16,
+            history: 0,
+            longest: 1024,
+            patience: None,
+        }
+    }
+
+    /// Publishes values of a type under this name.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn publisher<T: Payload + ?Sized>(&self, topic: &str) -> Result<Publisher<T>, Error> {
+        self.topic(topic).publisher()
+    }
+}
+
+impl Topic {
+    /// How many messages lie in memory at a time, 1 to 65536: those that are lent, those that wait
+    /// to be taken, and one more.
+    pub fn slots(mut self, count: u32) -> Topic {
+        self.slots = count;
+        self
+    }
+
+    /// How many subscribers there may be at a time.
+    pub fn subscribers(mut self, count: u32) -> Topic {
+        self.subscribers = count;
+        self
+    }
+
+    /// How many of the latest messages are kept for subscribers that join later.
+    pub fn history(mut self, count: u32) -> Topic {
+        self.history = count;
+        self
+    }
+
+    /// How many values a message has at most whose number differs from message to message.
+    pub fn longest(mut self, values: usize) -> Topic {
+        self.longest = values;
+        self
+    }
+
+    /// How long a message waits for subscribers that are to miss none; without an end if there is
+    /// none.
+    pub fn patience(mut self, patience: Option<Duration>) -> Topic {
+        self.patience = patience;
+        self
+    }
+
+    /// Publishes it.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn publisher<T: Payload + ?Sized>(self) -> Result<Publisher<T>, Error> {
+        let name = name_of(&self.name)?;
+        let types = described::<T>();
+        let too_large = || Error::Size(self.name.clone());
+        let size = u32::try_from(T::longest(self.longest)).map_err(|_| too_large())?;
+        let size = size.max(1).checked_next_multiple_of(LINE).ok_or_else(too_large)?;
+        if self.slots == 0 || self.slots > MOST_SLOTS || self.history >= self.slots {
+            return Err(Error::Slots(self.name, self.slots));
+        }
+        let queue = 4 * queue_words(self.slots.next_power_of_two());
+        let queues = self.subscribers.checked_mul(queue);
+        let queues = queues.and_then(|bytes| bytes.checked_next_multiple_of(LINE));
+        let queues = queues.ok_or_else(too_large)?;
+        let bytes = self.slots.checked_mul(size).and_then(|slots| slots.checked_add(queues));
+        let memory = Exposed::new(bytes.ok_or_else(too_large)?)
+            .map_err(|error| Error::Memory(self.name.clone(), error.to_string()))?;
+        let own = self.node.has(&name)?;
+        let mut below = self.node.below()?;
+        let offers = below.platform().offers();
+        let published = offers.iter().filter(|offer| offer.text.starts_with("publish "));
+        if own || published.into_iter().any(|offer| offer.service == name) {
+            return Err(Error::Offered(self.name));
+        }
+        let port = open_port(&mut below)?;
+        let text = format!("publish {types} {port}");
+        below.platform().offer(&name, &text).map_err(Error::Offer)?;
+        drop(below);
+        let stock = Stock::new(self.slots as usize, self.history as usize);
+        let subscribers = (0..self.subscribers).map(|_| None).collect();
+        let inner = Inner { subscribers, stock, until: 0, memory };
+        let outlet = Rc::new(Outlet {
+            queue,
+            slots_at: queues,
+            slots: self.slots,
+            size,
+            types: hash(&types),
+            history: self.history,
+            patience: self.patience,
+            name,
+            port,
+            inner: RefCell::new(inner),
+            node: self.node,
+        });
+        let published: Weak<Outlet> = Rc::downgrade(&outlet);
+        outlet.node.publishes(published);
+        Ok(Publisher { outlet, of: PhantomData })
+    }
+}
