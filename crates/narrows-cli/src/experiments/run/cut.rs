@@ -92,3 +92,40 @@ impl Cut {
         Some(std::mem::take(&mut self.wrong))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::workload;
+    use std::path::Path;
+
+    #[test]
+    fn parts_are_sent_in_turn_and_their_responses_are_one() {
+        let text = "[[flow]]\nname='a'\nfunction='echo'\nrequest=10\nperiod='1ms'\nparts=4";
+        let workload = workload::parse(Path::new("x.toml"), text).unwrap();
+        let requests = Requests::new(&workload.flows[0], None);
+        let (mut cut, mut spare) = (Cut::default(), Vec::new());
+        let parts = Parts { count: 4, at_once: 1 };
+        for wrong in [false, true] {
+            let whole: Vec<u8> = (0..10).collect();
+            cut.fill(&requests, (whole.clone(), Instant(7)), parts, &mut spare);
+            let mut whole_back = Vec::new();
+            for number in 0..4 {
+                let piece = cut.next().unwrap();
+                assert_eq!((piece.due, piece.last), (Instant(7), number == 3));
+                assert_eq!(piece.began, (number > 0).then_some(Instant(100)));
+                cut.begin(Instant(100 + number));
+                let right = !(wrong && number == 1);
+                let back = |all: &[u8]| whole_back = all.to_vec();
+                let ended = cut.take(&piece.request, right, piece.last, back);
+                assert_eq!(ended, (number == 3).then_some(wrong), "{number}");
+            }
+            assert_eq!(whole_back, whole);
+            assert!(cut.next().is_none() && !cut.is_left());
+        }
+        // One that is not cut is its own and only part.
+        let mut back = Vec::new();
+        assert_eq!(cut.take(&[1, 2], true, true, |all| back = all.to_vec()), Some(false));
+        assert_eq!(back, [1, 2]);
+    }
+}
