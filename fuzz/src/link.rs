@@ -10,13 +10,15 @@ use crate::input::Input;
 use crate::victim::{PORTS, Victim};
 
 /// Strategies that take different ways through the stack.
-const STRATEGIES: [&str; 6] = [
+const STRATEGIES: [&str; 8] = [
     "copy/hybrid/internal",
     "copy_lazy/spin/external",
     "copy_batched/interrupt/external",
     "single_copy/poll/internal",
     "in_place/coalesced/external/granularity=3",
     "copy_engine/interrupt/external",
+    "in_place/poll/internal/callee=interrupt",
+    "copy/spin/external/callee=poll/parts=3:2",
 ];
 
 fn strategy(choice: u8) -> Strategy {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use narrows::strategy::{Notification, Strategy};
+use narrows::strategy::{Notification, Parts, Strategy};
 use narrows_tune::control::{Cause, ControlError, Controller, Handle, Settings, Switch, differs};
 use narrows_tune::model::{Costs, Flow, Parameters, WHOLE, estimate};
 use narrows_tune::optimise::Dsp;
@@ -57,7 +57,7 @@ fn at(kind: Kind) -> usize {
 /// Why not, as a sentence.
 pub fn allowed(by: &Strategy) -> Result<(), String> {
     let told = matches!(by.notification, Notification::Interrupt | Notification::Poll { .. });
-    if told && by.granularity == 1 {
+    if told && by.granularity == 1 && by.parts == Parts::WHOLE {
         return Ok(());
     }
     Err(format!(
@@ -162,6 +162,7 @@ impl<'a, 's> Tuner<'a, 's> {
             request: bytes + REQUEST as u32,
             response: bytes + RESPONSE as u32,
             work: self.work[at(kind)],
+            fixed: Duration::ZERO,
             deadline: Some(self.choices.deadlines[at(kind)]),
             jitter: Duration::ZERO,
             burst: 1,

@@ -175,6 +175,7 @@ fn flow(played: Played, costs: &Costs, duration: Duration) -> Flow {
         response,
         deadline: None,
         output: None,
+        parts: 1,
         r#static: None,
         presence: Presence::Always,
         seed: 0,

@@ -169,6 +169,8 @@ fn random_workloads_are_compared_with_every_choice() {
 fn auto_is_no_worse_than_the_best_static_strategies_but_where_that_is_known() {
     let text = stdout(&narrows(&["bench", "grid", "--short", "--json"]));
     let report: Value = serde_json::from_str(&text).unwrap();
+    let chips: Vec<&Value> = report["chip"].as_array().unwrap().iter().collect();
+    assert!(chips.len() == 1 && chips[0]["of"] == "davinci", "{chips:?}");
     let rows = report["results"].as_array().unwrap();
     assert_eq!(rows.len(), 28);
     for row in rows {

@@ -39,7 +39,8 @@ fn words(first: &str, column: usize) -> Vec<String> {
     let cells = rows.take_while(|line| line.starts_with('|'));
     let cells = cells.filter_map(|line| line.split('|').nth(column + 1));
     let code = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
-    code.map(|word| word.replace("=TIME", "=5ms").replace("=K", "=2")).collect()
+    let number = |word: &str| word.replace("=TIME", "=5ms").replace(['K', 'P'], "2");
+    code.map(number).collect()
 }
 
 #[test]

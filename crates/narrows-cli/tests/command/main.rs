@@ -10,6 +10,7 @@ mod clusters;
 mod command;
 #[path = "../common/mod.rs"]
 mod common;
+mod cut;
 mod full_disk;
 mod functions;
 mod mcapi;

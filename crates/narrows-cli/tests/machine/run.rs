@@ -147,6 +147,46 @@ fn voice_goes_there_and_back() {
 }
 
 #[test]
+fn requests_in_parts_come_back_whole() {
+    let place = Place::new();
+    let file = place.path("x.toml");
+    let speech = shipped("speech.wav");
+    fs::write(
+        &file,
+        format!(
+            "duration = '10s'\n\
+             strategy = ['copy/hybrid/external', 'copy/interrupt/external/parts=5', \
+             'in_place/hybrid/internal/parts=7:3']\n\
+             [[flow]]\nname = 'echo'\nfunction = 'echo'\nrequest = 9001\nperiod = '3ms'\n\
+             parts = 7\ncount = 50\ndepth = 2\n\
+             [[flow]]\nname = 'speech'\nfunction = 'g711.encode'\ninput = '{speech}'\n\
+             request = 322\nperiod = '2ms'\nparts = 8\ncount = 100\n\
+             [[flow]]\nname = 'whole'\nfunction = 'echo'\nrequest = 99\nperiod = '3ms'\ncount = 20"
+        ),
+    )
+    .unwrap();
+    let output = place.command(&[file.to_str().unwrap(), "--json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report = json(&output);
+    let rows = report["results"].as_array().unwrap();
+    assert_eq!(rows.len(), 9);
+    for row in rows {
+        let cut = row["strategy"].as_str().unwrap().contains("parts=");
+        if cut && row["flow"] == "whole" {
+            assert!(row["refused"].as_str().unwrap().contains("may not be cut"), "{row}");
+            continue;
+        }
+        let count = match row["flow"].as_str() {
+            Some("echo") => 50,
+            Some("speech") => 100,
+            _ => 20,
+        };
+        let counts = ["sent", "received", "lost", "wrong"].map(|key| row[key].as_u64().unwrap());
+        assert_eq!(counts, [count, count, 0, 0], "{row}");
+    }
+}
+
+#[test]
 fn every_function_runs_and_what_cannot_says_so() {
     let place = Place::new();
     let file = place.path("x.toml");

@@ -57,8 +57,7 @@ impl Controller<'_, '_> {
         let home = moves.and_then(|one| self.lodge(one, now));
         self.improve(rest);
         self.keep_alike();
-        self.keep_little();
-        let after = self.load_as_planned();
+        let after = self.keep_little();
         let reason = stands.unwrap_or_else(|| self.worth(before, after, moves));
         if let (Some(moves), Some(home)) = (moves, home) {
             self.settle(moves.index, home);

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use narrows::strategy::Strategy;
+use narrows::strategy::{Parts, Strategy};
 
 use super::MAX_STRATEGIES;
 use crate::model::{Buffers, Costs, Estimate, Flow, estimate, picos};
@@ -139,19 +139,23 @@ impl<'s> FlowState<'s> {
     /// which keeps one of those that may be under way, as it mostly is: what comes once, or beside
     /// others, is caught up with. Where looks keep step with requests there is a buffer for each
     /// that comes meanwhile.
-    fn keeps_pace(&self, costs: &Costs, made: &Estimate) -> bool {
+    fn keeps_pace(&self, costs: &Costs, number: u16, made: &Estimate) -> bool {
         let Flow { period, depth, burst, .. } = self.flow;
+        // The parts of one request are under way, and none of the next.
+        let by = self.strategies.get(usize::from(number));
+        let depth = if by.is_some_and(|by| by.parts != Parts::WHOLE) { 1 } else { depth };
         let Some(period) = period.filter(|_| costs.buffers == Buffers::Any) else { return true };
         let most = picos(period).saturating_mul((depth / burst.max(1)).max(1).into());
         made.latency.aligned <= most
     }
 
     /// Whether it falls behind by the strategy by which it takes that, and does not by another.
-    pub(super) fn falls_behind(&self, costs: &Costs, made: &Estimate) -> bool {
+    pub(super) fn falls_behind(&self, costs: &Costs, number: u16, made: &Estimate) -> bool {
         let others = 0..self.strategies.len() as u16;
         let allowed = others.filter(|other| !self.excluded(*other));
-        let mut all = allowed.filter_map(|other| self.estimate(costs, other));
-        !self.keeps_pace(costs, made) && all.any(|made| self.keeps_pace(costs, &made))
+        let mut all = allowed.filter_map(|other| Some((other, self.estimate(costs, other)?)));
+        let keeps = |(other, made): (u16, Estimate)| self.keeps_pace(costs, other, &made);
+        !self.keeps_pace(costs, number, made) && all.any(keeps)
     }
 
     pub(super) fn exclude(&mut self, number: u16) {

@@ -150,7 +150,7 @@ impl<'s> Controller<'_, 's> {
                 }
                 let Some(made) = state.estimate(&self.costs, number) else { continue };
                 least = least.min(state.bound(&made));
-                if state.falls_behind(&self.costs, &made) {
+                if state.falls_behind(&self.costs, number, &made) {
                     continue;
                 }
                 let Estimate { load, work, memory, .. } = made;
@@ -235,7 +235,7 @@ impl<'s> Controller<'_, 's> {
             let takes = state.bound(&made).saturating_add(self.beside(index, number));
             let number = number(index, state);
             if takes > state.allowed(number, self.settings.pause)
-                || state.falls_behind(&self.costs, &made)
+                || state.falls_behind(&self.costs, number, &made)
             {
                 return Some(Reason::Deadline);
             }
@@ -270,8 +270,10 @@ impl<'s> Controller<'_, 's> {
         }
     }
 
-    /// Takes switches out of the plan that save little, if it holds without them.
-    pub(super) fn keep_little(&mut self) {
+    /// Takes switches out of the plan that save little, if it holds without them. Gives what all
+    /// flows take together by it.
+    pub(super) fn keep_little(&mut self) -> u64 {
+        let mut then = self.load_as_planned();
         for index in 0..self.tables.flows.len() {
             let Some(state) = self.tables.flows[index] else { continue };
             let planned = self.planned(index);
@@ -279,13 +281,14 @@ impl<'s> Controller<'_, 's> {
                 continue;
             }
             let least = state.load(&self.costs) * u64::from(self.settings.saves) / u64::from(WHOLE);
-            let then = self.load_as_planned();
             self.tables.planned[index].number = state.current;
-            if then + least < self.load_as_planned()
-                || self.breaks(|index, _| self.planned(index)).is_some()
-            {
+            let without = self.load_as_planned();
+            if then + least < without || self.breaks(|index, _| self.planned(index)).is_some() {
                 self.tables.planned[index].number = planned;
+            } else {
+                then = without;
             }
         }
+        then
     }
 }

@@ -105,14 +105,18 @@ impl<'s> Controller<'_, 's> {
             }
             self.restore();
         }
-        for _ in 0..ROUNDS {
+        // Until all flows have been gone through with nothing better.
+        let flows = self.tables.flows.len();
+        let (mut left, mut index) = (flows, 0);
+        for _ in 0..ROUNDS * flows {
             let before = least;
-            for index in 0..self.tables.flows.len() {
-                self.vary(index, now, &mut least);
-            }
-            if least == before {
+            self.vary(index, now, &mut least);
+            left = if least < before { flows } else { left };
+            left -= 1;
+            if left == 0 {
                 break;
             }
+            index = (index + 1) % flows;
         }
     }
 
@@ -131,6 +135,9 @@ impl<'s> Controller<'_, 's> {
 
     /// Keeps the plan as the best one if everything holds by it and it takes less together.
     fn consider(&mut self, least: &mut u64) {
+        if self.tables.planned.iter().all(|planned| planned.number == planned.best) {
+            return;
+        }
         let mut turns = self.turns;
         let found = self.walk(|_, planned| planned.number, *least, &mut turns);
         self.turns = turns;
@@ -159,8 +166,12 @@ impl<'s> Controller<'_, 's> {
         if !same(self, index) || (0..index).any(|other| same(self, other)) {
             return;
         }
+        let several = (index + 1..self.tables.flows.len()).any(|other| same(self, other));
         for other in self.cheapest(&state, number).into_iter().flatten() {
             for alone in [false, true] {
+                if alone && !several {
+                    continue;
+                }
                 for at in 0..self.tables.flows.len() {
                     if at == index || (!alone && same(self, at)) {
                         self.tables.planned[at].number = other;

@@ -8,6 +8,15 @@ use super::parameters::Costs;
 use super::parts::Parts;
 use super::{Flow, Latency, picos, sum};
 
+/// When the last part of a request is back, of which one takes so long alone.
+fn behind(alone: u64, parts: &Parts, pace: &Pace) -> u64 {
+    let each = match pace.depth {
+        1 => alone,
+        depth => (alone / depth).max(parts.own()).max(parts.callee),
+    };
+    sum(&[alone, (pace.burst - 1).saturating_mul(each)])
+}
+
 pub(super) fn latency(
     costs: &Costs,
     flow: &Flow,
@@ -19,7 +28,8 @@ pub(super) fn latency(
     let turnaround = parts.turnaround();
     let worked = sum(&[before, turnaround]);
     let told = sum(&[noticed.late, noticed.busy]);
-    let Pace { period, burst, depth, gathered } = flow.pace(strategy);
+    let pace = flow.pace(strategy);
+    let Pace { period, burst, depth, gathered } = pace;
     let (source, aligned) = match strategy.notification {
         Notification::Poll { every } | Notification::Timer { every } => {
             let every = picos(every);
@@ -28,6 +38,10 @@ pub(super) fn latency(
             (source, worked.div_ceil(every).max(1).saturating_mul(every))
         }
         _ => (sum(&[told, worked, after]), sum(&[told, worked, after])),
+    };
+    let (source, aligned) = match strategy.parts.count {
+        1 => (source, aligned),
+        _ => (behind(source, parts, &pace), behind(aligned, parts, &pace)),
     };
     let ticks = turnaround.checked_div(costs.callee.tick).map_or(0, |ticks| ticks + 1);
     let alone = sum(&[

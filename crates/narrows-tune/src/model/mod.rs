@@ -6,6 +6,8 @@
 
 mod copies;
 mod cores;
+#[cfg(test)]
+mod cut_tests;
 mod delays;
 mod idle;
 mod latency;
@@ -30,7 +32,7 @@ use narrows::strategy::{Acknowledgement, Notification, Strategy};
 pub use idle::Idle;
 use latency::latency;
 pub use notice::Waits;
-use notice::{always, noticed, waited};
+use notice::{always, noticed, pipelined, waited};
 use pace::{Pace, at_once};
 pub use parameters::{Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side};
 use parts::Parts;
@@ -57,6 +59,8 @@ pub struct Flow {
     pub response: u32,
     /// Time of the other core for the function itself (D).
     pub work: Duration,
+    /// Of that, what each part of a request that is cut takes however short it is.
+    pub fixed: Duration,
     /// The longest that a response may take from when its request was due (L^max).
     pub deadline: Option<Duration>,
     /// By how much a request may be later than due.
@@ -209,15 +213,24 @@ pub fn beside(
     let pace = flow.pace(strategy);
     // Of a burst the first finds the cores asleep.
     let idle = costs.idle.busy(strategy.notification, pace.period.unwrap_or(0)) / pace.burst;
-    let waited = waited(costs, flow, strategy, awaited, parts.step);
-    let caller = sum(&[own, waited, idle]);
-
     // A flow without a period is as quick as its slower side if calls are pipelined.
     let trip = sum(&[own, turnaround, noticed.late, noticed.step, noticed.busy]);
     let paced = match pace.depth {
         1 => trip,
         depth => (trip / depth).max(own).max(callee),
     };
+    let (waited, slower) = match pace.depth {
+        // A part follows the one before as soon as both sides have time for it.
+        2.. if strategy.parts.count > 1 => {
+            let idle = paced.saturating_sub(own);
+            let waited = pipelined(costs, strategy, idle, turnaround, pace.depth);
+            (waited, copies::pipelined(costs, &parts, paced))
+        }
+        _ => (waited(costs, flow, strategy, awaited, parts.step), 0),
+    };
+    let caller = sum(&[own, waited, idle, slower]);
+    let callee = sum(&[callee, slower]);
+
     let period = pace.period.map_or(paced, |period| period / pace.burst);
     let always = always(costs, strategy.notification);
     let always = always.map_or(0, |every| share(costs.caller.poll, every));
@@ -261,11 +274,15 @@ pub fn stream(
             u16::try_from(buffers).unwrap_or(u16::MAX)
         }
     };
+    let Pace { burst, depth: under_way, .. } = flow.pace(strategy);
+    let cut = strategy.parts.count > 1;
+    let count = |all: u64| u16::try_from(all).unwrap_or(u16::MAX);
     Ok(Stream {
         period: flow.period.map_or(0, picos),
-        burst: flow.burst,
+        burst: if cut { count(burst) } else { flow.burst },
+        parts: strategy.parts.count,
         jitter: picos(flow.jitter),
-        depth,
+        depth: if cut { count(under_way) } else { depth },
         together: strategy.granularity.min(flow.depth),
         how: strategy.notification,
         callee: strategy.at_callee(),
@@ -299,6 +316,8 @@ fn buffers(costs: &Costs, strategy: &Strategy, parts: &Parts, pace: &Pace) -> u3
                 Buffers::Any => looks + 1 + queued,
             }
         }
+        // Of the parts of a request no more are there than are under way.
+        _ if strategy.parts.count > 1 => depth,
         _ => burst,
     };
     u32::try_from(count.max(depth)).unwrap_or(u32::MAX)

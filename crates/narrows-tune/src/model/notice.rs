@@ -151,6 +151,38 @@ pub(super) fn always(costs: &Costs, how: Notification) -> Option<u64> {
     }
 }
 
+/// Time of the calling core for learning of a part's response, where so many parts are under way:
+/// between two it has so much time, and one takes so long to come.
+pub(super) fn pipelined(
+    costs: &Costs,
+    strategy: &Strategy,
+    idle: u64,
+    turnaround: u64,
+    under_way: u64,
+) -> u64 {
+    let Side { interrupt, poll, look, .. } = costs.caller;
+    match strategy.notification {
+        Notification::Interrupt => interrupt,
+        Notification::Spin => sum(&[idle, look]),
+        how if always(costs, how).is_some() => 0,
+        Notification::Hybrid { longest } => match picos(longest) {
+            longest if idle <= longest => sum(&[idle, look]),
+            longest if idle <= PROMPT * longest => sum(&[longest, interrupt]),
+            _ => sum(&[SHORTEST_LOOK, interrupt]),
+        },
+        // One look serves all that is under way.
+        Notification::Poll { every } | Notification::Timer { every } => {
+            looking(poll, step(&costs.caller, every), turnaround, 0) / under_way
+        }
+        Notification::Coalesced { messages, .. } if u64::from(messages) <= under_way => {
+            interrupt / u64::from(messages.max(1))
+        }
+        Notification::Coalesced { within, .. } => {
+            looking(poll, step(&costs.caller, within), turnaround, 0) / under_way
+        }
+    }
+}
+
 /// Time of the calling core for learning of a response that comes `least` after its request or up
 /// to `spread` later.
 pub(super) fn waited(

@@ -7,6 +7,13 @@ use super::{Flow, picos, sum};
 impl Flow {
     /// When messages of it come, by a strategy.
     pub(super) fn pace(&self, strategy: &Strategy) -> Pace {
+        let parts = strategy.parts;
+        if parts.count > 1 {
+            // The parts of a request are due at once.
+            let burst = u64::from(self.burst) * u64::from(parts.count);
+            let period = self.period.map(picos);
+            return Pace { period, burst, depth: parts.at_once.into(), gathered: 0 };
+        }
         let (count, burst) = (u64::from(strategy.granularity.max(1)), u64::from(self.burst));
         let depth = (u64::from(self.depth) / count).max(1);
         let whole = burst % count == 0;

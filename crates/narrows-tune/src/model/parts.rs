@@ -5,7 +5,7 @@ use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Tran
 use super::notice::{PROMPT, SHORTEST_LOOK, Waits, told};
 use super::parameters::{Costs, Side};
 use super::payload::{Message, Moved, cold, moved};
-use super::{DAY, Flow, LONGEST, ModelError, picos, sum};
+use super::{DAY, Flow, ModelError, picos, sum};
 
 /// A round trip, in picoseconds.
 pub(super) struct Parts {
@@ -83,12 +83,7 @@ impl Parts {
             Placement::Region(_) => return Err(ModelError::Region),
         };
         let count = u32::from(strategy.granularity);
-        let long = |one: u32| one.checked_mul(count).filter(|all| *all <= LONGEST);
-        let message = Message {
-            request: long(flow.request).ok_or(ModelError::Bytes)?,
-            response: long(flow.response).ok_or(ModelError::Bytes)?,
-            work: picos(flow.work).saturating_mul(count.into()),
-        };
+        let message = Message::of(flow, strategy).ok_or(ModelError::Bytes)?;
         if message.work > picos(DAY) {
             return Err(ModelError::Time);
         }
@@ -154,9 +149,11 @@ impl Parts {
         // A core that spins looks at the clock as well, and sleeps for no request.
         let sleeps = flow.period.is_some() && strategy.notification != Notification::Spin;
         let of = |time: u64| if sleeps { time } else { 0 };
+        // Of a request's parts the first finds the core asleep.
+        let due = costs.caller.timer.div_ceil(strategy.parts.count.into());
         Ok(Parts {
             internal,
-            due: of(costs.caller.timer),
+            due: of(due),
             late: of(sum(&[costs.rested, costs.caller.tick])),
             before: sum(&[costs.caller.request, further(&costs.caller), here.request, lasting]),
             least: sum(&[told.late, callee, engine_here, engine_there]),

@@ -3,13 +3,31 @@
 use narrows::strategy::{Strategy, Transfer};
 
 use super::parameters::{Access, Costs, InPool, Side};
-use super::sum;
+use super::{Flow, LONGEST, picos, sum};
 
-/// A message of a flow: all requests that it holds.
+/// A message of a flow: all requests that it holds, or the longest part of one.
 pub(super) struct Message {
     pub request: u32,
     pub response: u32,
     pub work: u64,
+}
+
+impl Message {
+    /// A flow's by a strategy; none if it is longer than any message.
+    pub fn of(flow: &Flow, strategy: &Strategy) -> Option<Message> {
+        let count = u32::from(strategy.granularity);
+        let long = |one: u32| {
+            let long = one.checked_mul(count).filter(|all| *all <= LONGEST)?;
+            u32::try_from(strategy.parts.longest(long as usize)).ok()
+        };
+        let (work, fixed) = (picos(flow.work), picos(flow.fixed.min(flow.work)));
+        let cut = (work - fixed).div_ceil(strategy.parts.count.max(1).into());
+        Some(Message {
+            request: long(flow.request)?,
+            response: long(flow.response)?,
+            work: sum(&[fixed, cut]).saturating_mul(count.into()),
+        })
+    }
 }
 
 /// What moving payload takes of a core, and what it takes beside any core.

@@ -74,6 +74,8 @@ pub(super) struct Walk<'a> {
     /// Messages that were sent, and of them those that have not been served.
     sent: usize,
     waiting: usize,
+    /// The core that serves the next of them, as it is when it begins to, since nothing was sent.
+    next: Option<(Core, usize)>,
     /// When the calling core last began one.
     began: u64,
     copies: Copies,
@@ -114,6 +116,7 @@ impl<'a> Walk<'a> {
             dsps,
             sent: 0,
             waiting: 0,
+            next: None,
             began: 0,
             copies: Copies::default(),
         })
@@ -130,7 +133,8 @@ impl Walk<'_> {
         let random = &mut self.random;
         self.streams.iter_mut().for_each(|one| one.begin(phases, random));
         self.caller = Core::default();
-        (self.waiting, self.began, self.copies) = (0, 0, Copies::default());
+        (self.waiting, self.next, self.began) = (0, None, 0);
+        self.copies = Copies::default();
         // Looks lie anyhow at first.
         for (callee, told) in self.callees.iter_mut().zip(&self.told) {
             let look = match told {
@@ -148,12 +152,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Has a callee serve the next message, if one begins to by `limit`: nothing that is sent later
-    /// changes that.
-    fn serve(&mut self, limit: u64) -> bool {
-        if self.waiting == 0 {
-            return false;
-        }
+    /// The core that serves the next message, as it is when it begins to.
+    fn next(&self) -> Option<(Core, usize)> {
         let mut next: Option<(Core, usize)> = None;
         for dsp in 0..self.dsps {
             let here = self.streams.iter().filter(|one| usize::from(one.dsp) == dsp);
@@ -162,16 +162,36 @@ impl Walk<'_> {
             let mut core = self.callees[dsp];
             if first > core.at {
                 let how = self.told[dsp];
-                let enough = last(waiting, enough(how));
+                let enough = match enough(how) {
+                    1 => first,
+                    of => last(waiting, of),
+                };
                 let on = Awaited { first, enough, until: u64::MAX };
                 core.wait(&self.costs.callee, self.costs.wake, how, on);
             }
-            let begins = core.at;
-            if begins <= limit && next.is_none_or(|(best, _)| begins < best.at) {
+            if next.is_none_or(|(best, _)| core.at < best.at) {
                 next = Some((core, dsp));
             }
         }
-        let Some((mut core, dsp)) = next else { return false };
+        next
+    }
+
+    /// Has a callee serve the next message, if one begins to by `limit`: nothing that is sent later
+    /// changes that.
+    fn serve(&mut self, limit: u64) -> bool {
+        if self.waiting == 0 {
+            return false;
+        }
+        if self.next.is_none() {
+            self.next = self.next();
+        }
+        let next = self.next.filter(|(core, _)| core.at <= limit);
+        next.is_some_and(|(core, dsp)| self.begin_to_serve(core, dsp))
+    }
+
+    /// Has a callee serve the next message, being as it is when it begins to.
+    fn begin_to_serve(&mut self, mut core: Core, dsp: usize) -> bool {
+        self.next = None;
         let here = self.streams.iter_mut().filter(|one| usize::from(one.dsp) == dsp);
         let sent = |one: &Stream| one.waiting().next().unwrap_or(u64::MAX);
         let Some(one) = here.min_by_key(|one| sent(one)) else { return false };
@@ -219,7 +239,8 @@ impl Walk<'_> {
             self.caller.rung |= one.rings;
             any = true;
             for _ in 0..one.together {
-                if number == of {
+                // A request is back when its last part is.
+                if number == of && (burst.left - 1).is_multiple_of(one.parts) {
                     taken(self.caller.at - burst.due);
                 }
                 burst.take(one.period, one.burst);
@@ -268,6 +289,7 @@ impl Walk<'_> {
         }
         self.sent += 1;
         self.waiting += 1;
+        self.next = None;
     }
 
     /// Waits until there is something to do. False if there never will be.
@@ -282,10 +304,13 @@ impl Walk<'_> {
             return until < u64::MAX;
         };
         loop {
-            let answered = self.streams.iter().flat_map(Stream::answered);
-            let first = answered.clone().min().unwrap_or(u64::MAX);
-            let ringing = self.streams.iter().filter(|one| one.rings).flat_map(Stream::answered);
-            let enough = last(answered, enough(how)).min(ringing.min().unwrap_or(u64::MAX));
+            let answered = || self.streams.iter().flat_map(Stream::answered);
+            let ringing = || self.streams.iter().filter(|one| one.rings);
+            let first = answered().min().unwrap_or(u64::MAX);
+            let enough = match enough(how) {
+                1 => first,
+                of => ringing().flat_map(Stream::answered).fold(last(answered(), of), u64::min),
+            };
             let mut woken = self.caller;
             if first.min(until) < u64::MAX {
                 woken.wait(

@@ -20,6 +20,8 @@ pub struct Stream {
     pub depth: u16,
     /// Requests of a message, at least 1.
     pub together: u16,
+    /// Parts of a request that is cut, each a message; 1 if it is not.
+    pub parts: u16,
     /// How its responses are awaited, and how the other core awaits its requests.
     pub how: Notification,
     /// See above.
@@ -60,6 +62,7 @@ impl Default for Stream {
             jitter: 0,
             depth: 1,
             together: 1,
+            parts: 1,
             how: Notification::Interrupt,
             callee: Notification::Interrupt,
             dsp: 0,
@@ -167,11 +170,15 @@ impl Stream {
     /// When its next message can be sent; never while as many are under way as may be.
     pub(super) fn there(&self) -> u64 {
         let Turn { burst: Burst { due, left }, late, count, .. } = self.turn;
-        let most = (self.depth / self.together).clamp(1, UNDER_WAY as u16);
-        if u16::from(count) >= most {
+        // Divisions take most of the time of this, and mostly there is one request in a message.
+        let (most, later) = match self.together {
+            1 => (self.depth, 0),
+            many => (self.depth / many, many.saturating_sub(left).div_ceil(self.burst)),
+        };
+        if u16::from(count) >= most.clamp(1, UNDER_WAY as u16) {
             return u64::MAX;
         }
-        let later = u64::from(self.together.saturating_sub(left).div_ceil(self.burst));
+        let later = u64::from(later);
         due.saturating_add(late).saturating_add(later.saturating_mul(self.period))
     }
 
@@ -201,7 +208,7 @@ impl Stream {
 
     pub(super) fn is_possible(&self) -> bool {
         let trip = [self.send, self.service, self.take];
-        let counts = self.burst.min(self.depth).min(self.together) > 0;
+        let counts = self.burst.min(self.depth).min(self.together).min(self.parts) > 0;
         let time = self.period > 0 || trip.iter().any(|part| *part > 0);
         counts && time && self.period < u64::MAX / 1024 && usize::from(self.dsp) < MAX_DSPS
     }

@@ -348,6 +348,7 @@ fn nothing_overflows_at_the_largest_figures() {
         jitter: DAY,
         burst: u16::MAX,
         depth: u16::MAX,
+        fixed: DAY,
     };
     for how in ["interrupt", "spin", "poll=1ns", "hybrid=3600s", "coalesced=9:1ns"] {
         let strategy = format!("copy/{how}/internal/granularity=65535").parse().unwrap();

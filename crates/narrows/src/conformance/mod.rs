@@ -14,7 +14,7 @@ use core::time::Duration;
 use crate::endpoint::Node;
 use crate::link::LinkId;
 use crate::platform::Platform;
-use crate::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
+use crate::strategy::{Acknowledgement, Notification, Parts, Placement, Strategy, Transfer};
 
 /// Longer than anything in here takes, unless something is lost.
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(20));
@@ -62,6 +62,7 @@ pub fn strategies() -> impl Iterator<Item = Strategy> {
                 callee: None,
                 acknowledgement,
                 granularity: 1,
+                parts: Parts::WHOLE,
                 fragment: 4096,
             })
         })

@@ -6,9 +6,11 @@
 //! `copy_lazy`, `copy_batched`. Both ends of a flow learn of messages alike, unless the callee's
 //! notification is named beside: `copy/poll=5ms/callee=interrupt`.
 
+mod parts;
 mod text;
 mod words;
 
+pub use parts::Parts;
 pub use words::{DRIVERS, NOTIFICATIONS, OTHERS, PLACEMENTS};
 
 use core::fmt;
@@ -189,6 +191,9 @@ pub struct Strategy {
     pub acknowledgement: Acknowledgement,
     /// Requests in one message, at least 1.
     pub granularity: u16,
+    /// How the program that calls cuts a request into calls of its own. Nothing of it goes to the
+    /// peer.
+    pub parts: Parts,
     /// Bytes of one descriptor of the copy engine, at least 64.
     pub fragment: u32,
 }
@@ -228,6 +233,7 @@ impl Strategy {
         callee: None,
         acknowledgement: Acknowledgement::Batched,
         granularity: 1,
+        parts: Parts::WHOLE,
         fragment: FRAGMENT,
     };
 
@@ -289,6 +295,7 @@ impl Strategy {
                 code => Some(Notification::decode(code - 1, short(14), time(24))?),
             },
             granularity: short(6),
+            parts: Parts::WHOLE,
             fragment: u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
         };
         strategy.check().ok()
@@ -307,6 +314,8 @@ impl Strategy {
                 Err(StrategyError::Region)
             }
             _ if self.granularity == 0 => Err(StrategyError::Granularity),
+            _ if !self.parts.is_possible() => Err(StrategyError::Parts),
+            _ if self.granularity > 1 && self.parts != Parts::WHOLE => Err(StrategyError::Both),
             _ if self.fragment < 64 => Err(StrategyError::Fragment),
             _ => {
                 let callee = self.callee.filter(|callee| *callee != self.notification);
@@ -330,6 +339,10 @@ pub enum StrategyError {
     Messages,
     /// Granularity is 1 to 65535.
     Granularity,
+    /// Parts are 2 to 65535, of which 1 to all may be under way.
+    Parts,
+    /// Requests are merged or cut.
+    Both,
     /// A fragment is at least 64 bytes.
     Fragment,
 }
@@ -341,7 +354,8 @@ impl fmt::Display for StrategyError {
                 "a strategy is words joined by '/': copy, copy_lazy, copy_batched, single_copy, \
                  in_place or copy_engine; interrupt, spin, poll=TIME, timer=TIME, hybrid=TIME or \
                  coalesced=N:TIME; internal, external or region=N; ack_interrupt, ack_lazy or \
-                 ack_batched; granularity=K; fragment=BYTES; callee=interrupt, callee=spin and so on"
+                 ack_batched; granularity=K; parts=P or parts=P:W; fragment=BYTES; \
+                 callee=interrupt, callee=spin and so on"
             }
             StrategyError::Time => {
                 "a time in a strategy is like 50us, 5ms or 1s: above zero, at most an hour"
@@ -349,6 +363,12 @@ impl fmt::Display for StrategyError {
             StrategyError::Region => "region=N needs N from 0 to 5",
             StrategyError::Messages => "coalesced=N:TIME needs N from 1 to 65535",
             StrategyError::Granularity => "granularity=K needs K from 1 to 65535",
+            StrategyError::Parts => {
+                "parts=P:W needs P from 2 to 65535 and W from 1 to P; parts=P is parts=P:1"
+            }
+            StrategyError::Both => {
+                "granularity=K merges requests and parts=P cuts them: name one of the two"
+            }
             StrategyError::Fragment => "fragment=BYTES needs at least 64 bytes",
         })
     }

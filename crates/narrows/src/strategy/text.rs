@@ -5,7 +5,7 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    Acknowledgement, COALESCED, FRAGMENT, HYBRID, Notification, POLL, Placement, Strategy,
+    Acknowledgement, COALESCED, FRAGMENT, HYBRID, Notification, POLL, Parts, Placement, Strategy,
     StrategyError, Transfer,
 };
 
@@ -81,6 +81,7 @@ impl FromStr for Strategy {
                 ("granularity", false) => {
                     s.granularity = value.parse().map_err(|_| StrategyError::Granularity)?;
                 }
+                ("parts", false) => s.parts = value.parse()?,
                 ("fragment", false) => {
                     s.fragment = value.parse().map_err(|_| StrategyError::Fragment)?;
                 }
@@ -175,6 +176,9 @@ impl fmt::Display for Strategy {
         }
         if self.granularity != 1 {
             write!(f, "/granularity={}", self.granularity)?;
+        }
+        if self.parts != Parts::WHOLE {
+            write!(f, "/parts={}", self.parts)?;
         }
         if self.fragment != FRAGMENT {
             write!(f, "/fragment={}", self.fragment)?;

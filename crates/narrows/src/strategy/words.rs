@@ -8,13 +8,14 @@ pub const NOTIFICATIONS: [&str; 6] = ["interrupt", "spin", "poll", "timer", "hyb
 pub const PLACEMENTS: [&str; 2] = ["external", "internal"];
 
 /// The other words, without their numbers.
-pub const OTHERS: [&str; 8] = [
+pub const OTHERS: [&str; 9] = [
     "copy_batched",
     "region",
     "ack_interrupt",
     "ack_lazy",
     "ack_batched",
     "granularity",
+    "parts",
     "fragment",
     "callee",
 ];
@@ -29,7 +30,7 @@ mod tests {
     fn every_word_is_one() {
         let all = DRIVERS.iter().chain(&NOTIFICATIONS).chain(&PLACEMENTS).chain(&OTHERS);
         for word in all {
-            let numbers = ["", "=1", "=1ms", "=2:1ms", "=64", "=spin"];
+            let numbers = ["", "=1", "=1ms", "=2", "=2:1ms", "=64", "=spin"];
             let known = |number: &&str| format!("{word}{number}").parse::<Strategy>().is_ok();
             assert!(numbers.iter().any(known), "{word}");
         }

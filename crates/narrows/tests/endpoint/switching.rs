@@ -9,7 +9,7 @@ use narrows::endpoint::{
     Address, Completed, FlowError, FlowId, Lent, Limits, Message, Payload, Select, SendError,
     Source,
 };
-use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
+use narrows::strategy::{Acknowledgement, Notification, Parts, Placement, Strategy, Transfer};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
@@ -59,6 +59,7 @@ fn strategies() -> impl proptest::strategy::Strategy<Value = Strategy> {
             callee: told.1.filter(|callee| *callee != told.0),
             acknowledgement,
             granularity,
+            parts: Parts::WHOLE,
             fragment,
         },
     )

@@ -184,7 +184,9 @@ pub(super) fn complexity(by: &Strategy) -> u32 {
     let notification = rank.unwrap_or_default() as u32;
     let placement = u32::from(by.placement != Placement::External);
     let callee = u32::from(by.callee.is_some());
-    transfer + acknowledgement + notification + callee + placement + u32::from(by.granularity) - 1
+    let merged = u32::from(by.granularity) - 1;
+    let cut = u32::from(by.parts.count) - 1 + u32::from(by.parts.at_once) - 1;
+    transfer + acknowledgement + notification + callee + placement + merged + cut
 }
 
 /// Twice the standard error of the mean difference of two rows of repeats, which were taken in

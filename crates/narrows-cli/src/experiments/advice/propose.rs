@@ -25,12 +25,13 @@ pub(crate) fn same_kind(one: &Strategy, other: &Strategy) -> bool {
 }
 
 /// Whether two strategies differ in one thing, where a transfer and how many requests go in one
-/// message are one: what gathers well differs by transfer.
+/// message are one: what gathers well differs by transfer. So are a placement and how requests are
+/// cut: parts are for a place where a whole one does not fit.
 fn are_near(one: &Strategy, other: &Strategy) -> bool {
     let same = [
         (one.notification, one.callee) == (other.notification, other.callee),
         (one.transfer, one.granularity) == (other.transfer, other.granularity),
-        one.placement == other.placement,
+        (one.placement, one.parts) == (other.placement, other.parts),
         one.acknowledgement == other.acknowledgement,
     ];
     same.into_iter().filter(|same| !same).count() == 1

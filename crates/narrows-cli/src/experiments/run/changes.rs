@@ -101,7 +101,7 @@ impl<P: Place> Round<'_, '_, P> {
         let usual = self.place(index);
         let strategy = match (&mut self.pilot, own) {
             (Some(pilot), _) => pilot.arrive(index, ran).map_err(|error| error.to_string()),
-            (None, Some(strategy)) => match self.too_long(index, strategy) {
+            (None, Some(strategy)) => match self.unfit(index, strategy) {
                 Some(why) => Err(why),
                 None => Ok((strategy, usual)),
             },

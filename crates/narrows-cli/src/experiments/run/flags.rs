@@ -35,6 +35,8 @@ A strategy is a driver and what differs from hybrid/external, joined by '/':
   placement:       internal, external
   acknowledgement: ack_interrupt, ack_lazy, ack_batched
   and:             granularity=K requests in a message, fragment=BYTES
+  or:              parts=P calls for a request, one after the other; parts=P:W
+                   with W of them under way; for flows with parts in the file
 poll, timer, hybrid and coalesced stand for 1ms, 1ms, at most 50us, and 8:1ms.
 `all` is each of copy, copy_lazy, single_copy, in_place and copy_engine with
 every notification in either placement, 60 in all. `static` is each flow's own

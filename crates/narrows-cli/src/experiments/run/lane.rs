@@ -1,14 +1,15 @@
 //! One flow of the workload under way: what it sends, what comes back, and how long that took.
 
 use super::arrivals::Arrivals;
-use super::parts::Parts;
+use super::cut::{Cut, Piece};
+use super::parts;
 use crate::base::failure::Failure;
 use crate::base::latencies::Latencies;
 use crate::formats::workload::{Body, Flow, Offer, Requests, Source, Work};
 use crate::rig::place::Place;
 use narrows::endpoint::{CallError, FlowId, Node, Payload, Reserved, SendError};
 use narrows::platform::Instant;
-use narrows::strategy::{Strategy, Transfer};
+use narrows::strategy::{Parts, Strategy, Transfer};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub(crate) struct Figures {
     /// From when requests were due until their responses were there, in nanoseconds.
     pub since_due: Latencies,
     /// Round trips by the part of the run.
-    pub parts: Parts,
+    pub parts: parts::Parts,
     /// Differences of consecutive round trips in nanoseconds.
     pub jitter: Latencies,
     pub sent: u64,
@@ -47,16 +48,18 @@ pub(crate) struct Figures {
     pub returned: Vec<i16>,
 }
 
+/// A call: a request, or a part of one.
 pub(super) struct UnderWay {
     request: Vec<u8>,
     due: Instant,
+    /// When the request began, of which this is the last part or not.
     began: Instant,
+    last: bool,
 }
 
-/// A request that is made and waits for room.
+/// A request, or a part of one, that is made and waits for room.
 pub(super) struct Ready {
-    request: Vec<u8>,
-    due: Instant,
+    piece: Piece,
     pub(super) block: Option<Reserved>,
 }
 
@@ -97,6 +100,7 @@ pub(super) struct Lane<'w> {
     /// Requests that the flow before has brought.
     pub brought: VecDeque<(Vec<u8>, Instant)>,
     pub(super) under_way: VecDeque<UnderWay>,
+    pub(super) cut: Cut,
     spare: Vec<Vec<u8>>,
     pub(super) response: Vec<u8>,
     expected: Vec<u8>,
@@ -138,6 +142,7 @@ impl<'w> Lane<'w> {
             ready: None,
             brought: VecDeque::new(),
             under_way: VecDeque::new(),
+            cut: Cut::default(),
             spare: Vec::new(),
             response: vec![0; longest],
             expected: vec![0; longest],
@@ -164,7 +169,29 @@ impl<'w> Lane<'w> {
     }
 
     pub fn idle(&self) -> bool {
-        self.under_way.is_empty() && self.ready.is_none() && self.brought.is_empty()
+        self.is_clear() && self.ready.is_none() && self.brought.is_empty()
+    }
+
+    /// Whether no request is under way, in whole or in part.
+    pub(super) fn is_clear(&self) -> bool {
+        self.under_way.is_empty() && !self.is_amid()
+    }
+
+    /// Whether parts of a request are to be sent before another one is begun.
+    fn is_amid(&self) -> bool {
+        let part = |ready: &Ready| ready.piece.began.is_some();
+        self.cut.is_left() || self.ready.as_ref().is_some_and(part)
+    }
+
+    /// Whether so many requests more may be under way, or a part.
+    fn has_room(&self, requests: usize) -> bool {
+        let parts = self.strategy.parts;
+        if parts == Parts::WHOLE {
+            return self.under_way.len() + requests <= self.depth;
+        }
+        let whole = || self.under_way.iter().filter(|one| one.last).count();
+        let free = self.under_way.len() < usize::from(parts.at_once);
+        free && (self.is_amid() || whole() + requests <= self.depth)
     }
 
     pub fn outstanding(&self) -> usize {
@@ -182,9 +209,9 @@ impl<'w> Lane<'w> {
         let own = matches!(self.flow.source, Source::Own { .. });
         let together = self.together();
         let needed = usize::from(self.arrivals.missing(together));
-        let room = self.under_way.len() + needed <= self.depth;
+        let room = self.has_room(needed);
         let here = self.stage == Stage::Here && !self.held;
-        let more = self.ready.is_none() && self.made < self.most;
+        let more = self.ready.is_none() && !self.cut.is_left() && self.made < self.most;
         (own && room && here && more).then(|| self.arrivals.there(together))
     }
 
@@ -204,9 +231,9 @@ impl<'w> Lane<'w> {
         fresh: bool,
     ) -> Result<bool, Stop> {
         let mut any = false;
-        while self.under_way.len() < self.depth
+        while self.has_room(1)
             && matches!(self.stage, Stage::Here | Stage::Leaving)
-            && !self.held
+            && (!self.held || self.is_amid())
         {
             if self.ready.is_none() {
                 self.ready = self.make(now, fresh);
@@ -215,9 +242,11 @@ impl<'w> Lane<'w> {
             match self.send(node, &mut ready) {
                 Ok(began) => {
                     any = true;
-                    self.figures.sent += 1;
-                    let Ready { request, due, .. } = ready;
-                    self.under_way.push_back(UnderWay { request, due, began });
+                    let Piece { request, due, began: first, last } = ready.piece;
+                    self.figures.sent += u64::from(first.is_none());
+                    self.cut.begin(began);
+                    let began = first.unwrap_or(began);
+                    self.under_way.push_back(UnderWay { request, due, began, last });
                 }
                 Err(SendError::RingFull | SendError::PoolEmpty | SendError::Switching) => {
                     self.ready = Some(ready);
@@ -232,16 +261,25 @@ impl<'w> Lane<'w> {
 
     /// Makes the next request, if one is due.
     fn make(&mut self, now: Instant, fresh: bool) -> Option<Ready> {
+        let whole = |request, due| Piece { request, due, began: None, last: true };
+        if let Some(piece) = self.cut.next() {
+            return Some(Ready { piece, block: None });
+        }
         if let Some((request, due)) = self.brought.pop_front() {
-            return Some(Ready { request, due, block: None });
+            return Some(Ready { piece: whole(request, due), block: None });
         }
         self.due().filter(|due| fresh && *due <= now)?;
         let mut request = self.spare.pop().unwrap_or_default();
         request.resize(self.requests.bytes(self.made), 0);
-        self.requests.write(self.made, &mut request);
+        let parts = self.strategy.parts;
+        self.requests.write(self.made, parts, &mut request);
         let due = self.arrivals.take(now, self.together());
         self.made += 1;
-        Some(Ready { request, due, block: None })
+        if parts == Parts::WHOLE {
+            return Some(Ready { piece: whole(request, due), block: None });
+        }
+        self.cut.fill(&self.requests, (request, due), parts, &mut self.spare);
+        self.cut.next().map(|piece| Ready { piece, block: None })
     }
 
     /// Sends a request; a driver that sends from the pool has it made there first, which is not
@@ -253,22 +291,22 @@ impl<'w> Lane<'w> {
     ) -> Result<Instant, SendError> {
         let id = self.id.ok_or(SendError::Unknown)?;
         if self.in_pool() && ready.block.is_none() {
-            let mut block = node.flow(id).reserve(ready.request.len())?;
-            let made = node.write(&mut block, 0, &ready.request);
+            let mut block = node.flow(id).reserve(ready.piece.request.len())?;
+            let made = node.write(&mut block, 0, &ready.piece.request);
             made.map_err(|_| SendError::NotReserved)?;
             ready.block = Some(block);
         }
         let payload = match &mut ready.block {
             Some(block) => Payload::Reserved(block),
-            None => Payload::Bytes(&ready.request),
+            None => Payload::Bytes(&ready.piece.request),
         };
         let began = node.platform().time();
         node.flow(id).start(payload)?;
         Ok(began)
     }
 
-    /// Takes the next response if it is there, measures and checks it, and hands it to `bring`. The
-    /// run is in its part of that number.
+    /// Takes the next response if it is there and checks it. If it is the last of its request,
+    /// measures that and hands its response to `bring`. The run is in its part of that number.
     pub fn finish<P: Place>(
         &mut self,
         node: &mut Node<P>,
@@ -289,13 +327,16 @@ impl<'w> Lane<'w> {
             Err(error) => return Err(Stop::Failed(error)),
         };
         let now = node.platform().time();
-        let Some(UnderWay { request, due, began }) = self.under_way.pop_front() else {
+        let Some(UnderWay { request, due, began, last }) = self.under_way.pop_front() else {
             return Ok(false);
         };
-        self.measure(now.since(began), now.since(due), part);
-        self.check(&request, len);
+        let right = self.check(&request, len);
         self.spare.push(request);
-        bring(self.response.get(..len).unwrap_or_default(), now);
+        let response = self.response.get(..len).unwrap_or_default();
+        if let Some(wrong) = self.cut.take(response, right, last, |bytes| bring(bytes, now)) {
+            self.figures.wrong += u64::from(wrong);
+            self.measure(now.since(began), now.since(due), part);
+        }
         Ok(true)
     }
 
@@ -323,50 +364,23 @@ impl<'w> Lane<'w> {
         Some(foreign.defect(request.len(), much))
     }
 
-    /// Compares a response with what the function makes of the request on this core.
-    fn check(&mut self, request: &[u8], len: usize) {
+    /// Whether a response is what the function makes of the request on this core.
+    fn check(&mut self, request: &[u8], len: usize) -> bool {
         let made = self.offer.body.answer(request, &mut self.expected);
         let expected = self.expected.get(..made.unwrap_or(0)).unwrap_or_default();
         let found = self.response.get(..len).unwrap_or_default();
-        let number = self.figures.received - 1;
-        if found != expected {
-            self.figures.wrong += 1;
-        }
+        let right = found == expected;
         if !matches!(self.flow.work, Work::Decode(_)) {
-            return;
+            return right;
         }
         let (found, _) = found.as_chunks::<2>();
         let (expected, _) = expected.as_chunks::<2>();
         let same = found.iter().zip(expected).filter(|(a, b)| a == b).count();
         self.figures.samples += found.len() as u64;
         self.figures.differing += (found.len().max(expected.len()) - same) as u64;
-        if number < self.pass && self.flow.output.is_some() {
+        if self.figures.received < self.pass && self.flow.output.is_some() {
             self.figures.returned.extend(found.iter().map(|sample| i16::from_le_bytes(*sample)));
         }
-    }
-
-    /// Gives back what was not sent, and waits for what was, so that the flow can be closed.
-    pub fn end<P: Place>(&mut self, node: &mut Node<P>, within: Duration) {
-        self.cancel(node);
-        self.stay(node);
-        self.stage = Stage::Away;
-        let Some(id) = self.id else { return };
-        let deadline = node.platform().time() + within;
-        while node.flow(id).outstanding().is_some_and(|count| count > 0)
-            && node.platform().time() < deadline
-        {
-            if node.flow(id).complete(|_, _| {}).is_err() {
-                break;
-            }
-            node.flow(id).wait(Some(Duration::from_millis(10)));
-        }
-        let _ = node.flow(id).close();
-    }
-
-    /// Forgets a request that was made and not sent.
-    pub(super) fn cancel<P: Place>(&mut self, node: &mut Node<P>) {
-        if let Some(block) = self.ready.take().and_then(|ready| ready.block) {
-            node.cancel(block);
-        }
+        right
     }
 }

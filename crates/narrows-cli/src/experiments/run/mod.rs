@@ -5,6 +5,7 @@ pub(crate) mod apart;
 mod arrivals;
 mod asked;
 mod changes;
+mod cut;
 pub mod flags;
 mod lane;
 mod live;
@@ -398,6 +399,10 @@ fn notes(carried: &Carried, ended: &Result<(), Failure>) -> Vec<String> {
              how many"
                 .into(),
         );
+    }
+    if rows.iter().any(|row| row.phase_calls > 0 && row.strategy.contains("/parts=")) {
+        notes
+            .push("with parts=P phases are of a part, and the trip is of the whole request".into());
     }
     if rows.iter().any(|row| row.phase_calls == 0 && row.received > 0) {
         notes.push(

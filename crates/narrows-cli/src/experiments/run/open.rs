@@ -78,14 +78,19 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         self.peer.links().nth(dsp.into()).unwrap_or(self.peer.link)
     }
 
-    /// Why messages of a flow are too long for a strategy's memory, if they are.
-    pub(super) fn too_long(&mut self, index: usize, strategy: Strategy) -> Option<String> {
+    /// Why a flow cannot travel by a strategy, if its requests may not be cut so, or are too long
+    /// for its memory.
+    pub(super) fn unfit(&mut self, index: usize, strategy: Strategy) -> Option<String> {
+        let flow = self.plan.workload.flows.get(index)?;
+        if let Some(why) = flow.uncut(strategy.parts) {
+            return Some(why);
+        }
         let layouts = self.peer.node.link(self.peer.link).layouts();
         let longest = layouts.map_or(0, |(own, theirs)| {
             let placement = strategy.placement;
             own.longest(placement).min(theirs.longest(placement)) as usize
         });
-        let [request, response] = self.plan.workload.longest(index);
+        let [request, response] = flow.part(strategy.parts, self.plan.workload.longest(index));
         (request.max(response) > longest).then(|| match longest {
             0 => "there is no memory of that placement".into(),
             longest => format!(
@@ -101,10 +106,12 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         offer: &Offer,
         strategy: Strategy,
     ) -> Result<Result<narrows::endpoint::FlowId, String>, Failure> {
-        if let Some(why) = self.too_long(index, strategy) {
+        if let Some(why) = self.unfit(index, strategy) {
             return Ok(Err(why));
         }
-        let [_, response] = self.plan.workload.longest(index);
+        let whole = self.plan.workload.longest(index);
+        let flow = self.plan.workload.flows.get(index);
+        let [_, response] = flow.map_or(whole, |flow| flow.part(strategy.parts, whole));
         let response = u32::try_from(response).unwrap_or(u32::MAX);
         let link = self.link(self.place(index));
         match self.peer.try_flow_to(link, &offer.name, strategy, response) {

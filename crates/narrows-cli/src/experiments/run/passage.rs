@@ -5,6 +5,7 @@ use crate::rig::place::Place;
 use narrows::endpoint::{FlowError, FlowId, Node};
 use narrows::link::LinkId;
 use narrows::strategy::Strategy;
+use std::time::Duration;
 
 impl Lane<'_> {
     /// Has a flow of the stack from now on, by a strategy.
@@ -32,7 +33,9 @@ impl Lane<'_> {
         strategy: Strategy,
     ) -> Result<FlowId, FlowError> {
         let name = self.offer.name.parse().map_err(|_| FlowError::NotFound)?;
-        let longest = u32::try_from(self.response.len()).unwrap_or(u32::MAX);
+        let whole = [self.flow.request, self.response.len()];
+        let [_, longest] = self.flow.part(strategy.parts, whole);
+        let longest = u32::try_from(longest).unwrap_or(u32::MAX);
         node.begin_flow(link, &name, strategy, longest)
     }
 
@@ -44,7 +47,7 @@ impl Lane<'_> {
                 self.stage = Stage::Here;
                 self.arrivals.begin(node.platform().time());
             }
-            Stage::Leaving if self.under_way.is_empty() && self.brought.is_empty() => {
+            Stage::Leaving if self.is_clear() && self.brought.is_empty() => {
                 self.cancel(node);
                 self.stay(node);
                 node.flow(id).close()?;
@@ -62,7 +65,7 @@ impl Lane<'_> {
         to: Strategy,
     ) -> Result<bool, FlowError> {
         let id = self.id.ok_or(FlowError::Unknown)?;
-        if !self.under_way.is_empty() {
+        if !self.is_clear() {
             return Ok(false);
         }
         if self.strategy != to {
@@ -82,7 +85,7 @@ impl Lane<'_> {
         to: Strategy,
     ) -> Result<bool, FlowError> {
         let id = self.id.ok_or(FlowError::Unknown)?;
-        if !self.under_way.is_empty() {
+        if !self.is_clear() {
             return Ok(false);
         }
         let coming = match self.coming {
@@ -118,5 +121,31 @@ impl Lane<'_> {
         if let Some(block) = self.ready.as_mut().and_then(|ready| ready.block.take()) {
             node.cancel(block);
         }
+    }
+
+    /// Gives back what was not sent, and waits for what was, so that the flow can be closed.
+    pub fn end<P: Place>(&mut self, node: &mut Node<P>, within: Duration) {
+        self.cancel(node);
+        self.stay(node);
+        self.stage = Stage::Away;
+        let Some(id) = self.id else { return };
+        let deadline = node.platform().time() + within;
+        while node.flow(id).outstanding().is_some_and(|count| count > 0)
+            && node.platform().time() < deadline
+        {
+            if node.flow(id).complete(|_, _| {}).is_err() {
+                break;
+            }
+            node.flow(id).wait(Some(Duration::from_millis(10)));
+        }
+        let _ = node.flow(id).close();
+    }
+
+    /// Forgets a request that was made and not sent.
+    fn cancel<P: Place>(&mut self, node: &mut Node<P>) {
+        if let Some(block) = self.ready.take().and_then(|ready| ready.block) {
+            node.cancel(block);
+        }
+        self.cut.forget();
     }
 }

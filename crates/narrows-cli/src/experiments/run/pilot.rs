@@ -6,7 +6,7 @@ use crate::base::report::{DecisionRow, SwitchRow};
 use crate::rig::peer::Peer;
 use crate::rig::place::Place;
 use narrows::endpoint::FlowError;
-use narrows::strategy::{Notification, Strategy};
+use narrows::strategy::{Notification, Parts, Strategy};
 use narrows_tune::control::{Cause, ControlError, Controller, Decision, Handle, Learner, Switch};
 use narrows_tune::model::{Flow, Waits, estimate};
 use narrows_tune::optimise::Dsp;
@@ -172,7 +172,8 @@ impl<'a, 's> Pilot<'a, 's> {
     pub fn wants(&self, lane: usize) -> bool {
         let Some(handle) = self.flows.get(lane).and_then(|one| one.handle) else { return false };
         let by = self.controller.strategy_of(handle);
-        let told = by.is_some_and(|by| Waits::of(&by) == BY_INTERRUPT);
+        let plain = |by: Strategy| Waits::of(&by) == BY_INTERRUPT && by.parts == Parts::WHOLE;
+        let told = by.is_some_and(plain);
         let flow = &self.setup.flows[lane].flow;
         told && !self.setup.known && !self.learnt.iter().any(|(known, _)| known == flow)
     }

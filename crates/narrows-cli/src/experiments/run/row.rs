@@ -44,7 +44,12 @@ pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<M
             Fared::Ran(figures, calls) => (figures, calls),
         };
         let stamps = median(&mut calls.iter().map(|call| call.stamps).collect::<Vec<f64>>());
-        let stamps = stamps.unwrap_or(0.0);
+        // Stamps are of calls, and a request may be several.
+        let calls_each = match strategy {
+            Policy::Same(strategy) => f64::from(strategy.parts.count),
+            Policy::Static | Policy::Auto => 1.0,
+        };
+        let stamps = stamps.unwrap_or(0.0) * calls_each;
         let each = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
         let bytes = figures.received as f64 * (flow.request + flow.response) as f64;
         let row = RunRow {

@@ -11,7 +11,7 @@ use crate::rig::costs::machine::{Measured, measured};
 use crate::rig::peer::Peer;
 use crate::rig::place::Place;
 use crate::rig::plan::{Machine, subjects};
-use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
+use narrows::strategy::{Acknowledgement, Notification, Parts, Placement, Strategy, Transfer};
 use narrows_sim::chip::Chip;
 use narrows_tune::control::Settings;
 use narrows_tune::model::{self, Costs, Parameters};
@@ -27,8 +27,12 @@ const SAFE: Strategy = Strategy {
     notification: Notification::Interrupt,
     callee: None,
     granularity: 1,
+    parts: Parts::WHOLE,
     fragment: 8192,
 };
+
+/// Counts of parts that a flow may be cut into while it is controlled.
+const CUTS: usize = 3;
 
 /// A flow to control.
 pub(crate) struct Own {
@@ -102,15 +106,28 @@ impl Setup {
         }
         let costs = machine.costs;
         let flows = subjects.into_iter().enumerate().map(|(number, subject)| {
-            let [request, response] = workload.longest(number);
-            let longest = u32::try_from(request.max(response)).unwrap_or(u32::MAX);
-            let allowed = |by: &Strategy| fits(machine, longest, by);
+            let longest = |by: &Strategy| {
+                let whole = workload.longest(number);
+                let flow = workload.flows.get(number);
+                let [request, response] = flow.map_or(whole, |flow| flow.part(by.parts, whole));
+                u32::try_from(request.max(response)).unwrap_or(u32::MAX)
+            };
+            let allowed = |by: &Strategy| fits(machine, longest(by), by);
+            let named = || subject.strategies.iter().copied().filter(allowed);
             let mut strategies = vec![SAFE];
-            crate::formats::strategy::append(
-                &mut strategies,
-                subject.strategies.iter().copied().filter(allowed),
-            );
-            if !fits(machine, longest, &SAFE) {
+            let whole = |by: &Strategy| by.parts == Parts::WHOLE;
+            crate::formats::strategy::append(&mut strategies, named().filter(whole));
+            // Parts are for memory that holds no whole request: as few as do, or a few more where
+            // flows share it.
+            let whole = |by: &Strategy| Strategy { parts: Parts::WHOLE, ..*by };
+            let cut = |by: &Strategy| by.parts.at_once == 1 && !allowed(&whole(by));
+            let mut counts: Vec<u16> = named().filter(cut).map(|by| by.parts.count).collect();
+            counts.sort_unstable();
+            counts.dedup();
+            counts.truncate(CUTS);
+            let few = |by: &Strategy| cut(by) && counts.contains(&by.parts.count);
+            crate::formats::strategy::append(&mut strategies, named().filter(few));
+            if !allowed(&SAFE) {
                 strategies.remove(0);
             }
             Own { name: subject.name, flow: subject.flow, strategies }

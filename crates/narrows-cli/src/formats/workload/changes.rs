@@ -116,8 +116,12 @@ fn size(
                         their input, or from each other";
         return Err(file.fail(&named.span, sentence));
     }
-    if let Some(request) = raw.request.as_ref().filter(|one| one.value < ORDER_BYTES) {
-        let expected = format!("at least {ORDER_BYTES} bytes, which function busy reads");
+    // Each part has an order.
+    let parts = found.iter().map(|flow| usize::from(flow.parts)).max().unwrap_or(1);
+    let least = ORDER_BYTES * parts;
+    if let Some(request) = raw.request.as_ref().filter(|one| one.value < least) {
+        let of = if parts > 1 { format!(" of each of {parts} parts") } else { String::new() };
+        let expected = format!("at least {least} bytes: function busy reads {ORDER_BYTES}{of}");
         return Err(request.wrong(file, &expected));
     }
     // What is not named stays as the change before has left it.

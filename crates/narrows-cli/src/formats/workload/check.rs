@@ -1,6 +1,7 @@
 //! From values to flows: what goes with what, and which flow follows which.
 
 use super::changes;
+use super::cut;
 use super::parse::{RawFlow, RawWorkload};
 use super::sessions;
 use super::{DEFAULT_DURATION, DEFAULT_FRAME, Flow, MAX_BYTES, Source, Work, Workload};
@@ -190,20 +191,28 @@ fn resolve(
             }
         }
     };
-    Ok(Flow {
+    let parts = cut::most(file, raw, (one.function, one.called), request)?;
+    let flow = Flow {
         name: one.name.to_owned(),
         work,
         cost: raw.cost.as_ref().map_or(Costs::Unsaid, |cost| cost.value.clone()),
         source,
         request,
         response,
+        parts,
         deadline: raw.deadline.as_ref().map(|time| time.value),
         output: raw.output.as_ref().map(|name| name.value.clone()),
         r#static: raw.r#static.as_ref().map(|one| one.value),
         presence: sessions::presence(file, one.name, raw)?,
         seed: sessions::SEED,
         dsp: raw.dsp.as_ref().map(|dsp| dsp.value),
-    })
+    };
+    let named = raw.r#static.as_ref();
+    let uncut = named.and_then(|one| Some((&one.span, flow.uncut(one.value.parts)?)));
+    match uncut {
+        Some((span, why)) => Err(file.fail(span, format!("flow {}: {why}", one.name))),
+        None => Ok(flow),
+    }
 }
 
 /// A path that is relative to the file.
@@ -214,7 +223,11 @@ fn beside(file: &Text<'_>, path: &str) -> PathBuf {
 /// Jitter and bursts are of a period.
 fn paced(file: &Text<'_>, one: &Named<'_>) -> Result<(), Mistake> {
     let raw = one.raw;
-    let spans = [(place(&raw.jitter), "jitter"), (place(&raw.burst), "burst")];
+    let spans = [
+        (place(&raw.jitter), "jitter"),
+        (place(&raw.burst), "burst"),
+        (place(&raw.parts), "parts"),
+    ];
     for (span, name) in spans {
         if let (Some(span), None) = (span, &raw.period) {
             let sentence = format!("flow {} has no period; {name} expects one", one.name);
@@ -232,7 +245,7 @@ fn paced(file: &Text<'_>, one: &Named<'_>) -> Result<(), Mistake> {
 
 /// Keys that say nothing about this function or about a flow that follows another.
 fn allowed_keys(file: &Text<'_>, one: &Named<'_>, follows: bool) -> Result<(), Mistake> {
-    use Function::{Busy, Foreign, G711Decode, G711Encode, Log};
+    use Function::{Busy, Echo, Foreign, G711Decode, G711Encode, Log};
     let raw = one.raw;
     let span = |key: Option<Range<usize>>, name, only: &'static [Function]| (key, name, only);
     let by_function = [
@@ -241,6 +254,7 @@ fn allowed_keys(file: &Text<'_>, one: &Named<'_>, follows: bool) -> Result<(), M
         span(place(&raw.input), "input", &[G711Encode, Foreign]),
         span(place(&raw.output), "output", &[G711Decode]),
         span(place(&raw.response), "response", &[Busy, Log, Foreign]),
+        span(place(&raw.parts), "parts", &[Echo, Busy, G711Encode, G711Decode, Foreign]),
     ];
     for (key, name, only) in by_function {
         if let (Some(span), false) = (key, only.contains(&one.function)) {
@@ -258,6 +272,7 @@ fn allowed_keys(file: &Text<'_>, one: &Named<'_>, follows: bool) -> Result<(), M
         (place(&raw.period), "period"),
         (place(&raw.count), "count"),
         (place(&raw.depth), "depth"),
+        (place(&raw.parts), "parts"),
         (place(&raw.jitter), "jitter"),
         (place(&raw.burst), "burst"),
         (place(&raw.arrives), "arrives"),

@@ -6,6 +6,7 @@
 
 mod changes;
 mod check;
+mod cut;
 mod offers;
 pub(crate) mod parse;
 mod requests;
@@ -39,6 +40,8 @@ pub const MAX_BYTES: usize = (16 << 20) - 1;
 pub const MAX_DEPTH: usize = 256;
 /// The most requests of one flow that are due at once.
 pub const MAX_BURST: u64 = 256;
+/// The most parts of a request that is cut.
+pub const MAX_PARTS: u16 = 64;
 /// The last of the cores that are called.
 pub const MAX_DSP: u8 = 7;
 /// The most flows in one workload.
@@ -81,6 +84,8 @@ pub struct Flow {
     pub request: usize,
     /// Bytes of each response.
     pub response: usize,
+    /// Into how many parts a request may be cut at most; 1: not at all.
+    pub parts: u16,
     /// A response later than this counts as a miss.
     pub deadline: Option<Duration>,
     /// File name for the audio of the responses, inside the directory of `--out`.

@@ -2,7 +2,7 @@
 
 use super::changes::{self, RawChange};
 use super::units::{bytes, duration, size};
-use super::{MAX_BURST, MAX_DEPTH, MAX_DSP, MAX_FLOWS};
+use super::{MAX_BURST, MAX_DEPTH, MAX_DSP, MAX_FLOWS, MAX_PARTS};
 use crate::formats::functions::cost::{A_COST, Cost, Costs};
 use crate::formats::functions::g711::Law;
 use crate::formats::strategy::{self, Policy};
@@ -39,6 +39,7 @@ pub(super) struct RawFlow {
     pub law: Option<At<Law>>,
     pub busy: Option<At<Duration>>,
     pub depth: Option<At<usize>>,
+    pub parts: Option<At<u16>>,
     pub dsp: Option<At<u8>>,
     pub jitter: Option<At<Duration>>,
     pub burst: Option<At<u64>>,
@@ -52,10 +53,10 @@ pub(super) struct RawFlow {
 }
 
 const TOP: [&str; 7] = ["name", "duration", "strategy", "memory", "seed", "flow", "change"];
-const FLOW: [&str; 24] = [
+const FLOW: [&str; 25] = [
     "name", "function", "library", "cost", "period", "request", "response", "deadline", "count",
-    "input", "after", "law", "busy", "depth", "dsp", "jitter", "burst", "output", "static",
-    "arrives", "leaves", "sessions", "on", "off",
+    "input", "after", "law", "busy", "depth", "parts", "dsp", "jitter", "burst", "output",
+    "static", "arrives", "leaves", "sessions", "on", "off",
 ];
 const A_FUNCTION: &str = "the name of a function";
 const A_LIBRARY: &str = "the path of a shared library, relative to this file";
@@ -94,6 +95,7 @@ fn flow(table: &Table<'_>) -> Result<RawFlow, Mistake> {
         law: table.read("law", law)?,
         busy: table.read("busy", duration)?,
         depth: table.read("depth", |value| value.number(1..=MAX_DEPTH))?,
+        parts: table.read("parts", |value| value.number(1..=MAX_PARTS))?,
         dsp: table.read("dsp", |value| value.number(0..=MAX_DSP))?,
         jitter: table.read("jitter", duration)?,
         burst: table.read("burst", |value| value.number(1..=MAX_BURST))?,

@@ -2,12 +2,15 @@
 
 use super::{Flow, Recorded, Work};
 use crate::formats::functions::{ORDER_BYTES, Order};
+use narrows::strategy::Parts;
+use std::ops::Range;
 
 /// Makes the requests of a flow that does not follow another; allocates nothing.
 pub struct Requests<'a> {
     work: Work,
     request: usize,
     response: usize,
+    unit: usize,
     recorded: &'a [Recorded],
     samples: Option<&'a [i16]>,
 }
@@ -19,6 +22,7 @@ impl<'a> Requests<'a> {
             work: flow.work.clone(),
             request: flow.request,
             response: flow.response,
+            unit: flow.unit(),
             recorded: flow.recorded(),
             samples: samples.filter(|samples| !samples.is_empty()),
         }
@@ -43,13 +47,18 @@ impl<'a> Requests<'a> {
         Some(self.samples?.len().div_ceil(self.samples_each()) as u64)
     }
 
-    /// Writes request number `call` (from 0) into `room`, which is as long as a request is;
-    /// a room of another length is filled as far as it goes.
+    /// Where the parts of a request of so many bytes lie.
+    pub fn parts(&self, parts: Parts, bytes: usize) -> impl Iterator<Item = Range<usize>> {
+        parts.ranges(bytes, self.unit)
+    }
+
+    /// Writes request number `call` (from 0), to be cut into `parts`, into `room`, which is as long
+    /// as a request is; a room of another length is filled as far as it goes.
     ///
     /// Requests that carry an input are cut from it, begun again when it ends; the last one
     /// before that is filled up with silence. Others carry an order, or a pattern that differs
     /// from call to call, so that an answer to another call does not pass for this one's.
-    pub fn write(&self, call: u64, room: &mut [u8]) {
+    pub fn write(&self, call: u64, parts: Parts, room: &mut [u8]) {
         if let (Some(samples), Some(pass)) = (self.samples, self.in_a_pass()) {
             let start = usize::try_from(call % pass).map_or(0, |frame| frame * self.samples_each());
             let frame = samples.get(start..).unwrap_or_default();
@@ -70,13 +79,16 @@ impl<'a> Requests<'a> {
             _ => return,
         };
         let response = self.recorded(call).map_or(self.response, |recorded| recorded.response);
-        let order = Order {
-            busy_ns,
-            response: u32::try_from(response).unwrap_or(u32::MAX),
-            call: call as u32,
-        };
-        if let Some(room) = room.get_mut(..ORDER_BYTES) {
-            room.copy_from_slice(&order.to_bytes());
+        // Each part says what to do for it.
+        let busy_ns = busy_ns / u64::from(parts.count.max(1));
+        let responses = parts.ranges(response, 1);
+        for (part, response) in self.parts(parts, room.len()).zip(responses) {
+            let response = u32::try_from(response.len()).unwrap_or(u32::MAX);
+            let order = Order { busy_ns, response, call: call as u32 };
+            let order = order.to_bytes();
+            if let Some(room) = room.get_mut(part).and_then(|part| part.get_mut(..ORDER_BYTES)) {
+                room.copy_from_slice(&order);
+            }
         }
     }
 

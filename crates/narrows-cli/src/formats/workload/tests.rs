@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::failure::Kind;
+use narrows::strategy::Parts;
 
 fn read_text(text: &str) -> Result<Workload, String> {
     parse(Path::new("dir/x.toml"), text).map_err(|failure| {
@@ -160,6 +161,35 @@ const WRONG: &[(&str, &str)] = &[
     (
         "ECHO request=8, period='1ms'\nburst = 257",
         "2:9: flow.burst is 257; expected a whole number",
+    ),
+    ("ECHO request=8\nparts = 4", "2:9: flow a has no period; parts expects one"),
+    (
+        "ECHO request=8, period='1ms'\nparts = 65",
+        "2:9: flow.parts is 65; expected a whole number from 1 to 64",
+    ),
+    (
+        "ECHO request=8, period='1ms'\nparts = 9",
+        "2:9: flow.parts is 9; expected at most 8: function echo reads 1 byte of each part",
+    ),
+    (
+        "BUSY busy='1ms', request=63, period='1ms'\nparts = 4",
+        "2:9: flow.parts is 4; expected at most 3: function busy reads 16 bytes of each part",
+    ),
+    (
+        "LOG request=16, response=99, period='1ms'\nparts = 2",
+        "2:9: parts does not go with function log; expected it only with echo, busy,",
+    ),
+    (
+        "ECHO request=8, period='1ms', parts=2\nburst = 2",
+        "2:9: burst does not go with parts: the parts of a request are due at once",
+    ),
+    (
+        "ECHO request=8, period='1ms', parts=2\nstatic = 'copy/parts=3'",
+        "2:10: flow a: its requests may be cut into 2 parts at most, by the workload, and not into 3",
+    ),
+    (
+        "ECHO request=8, period='1ms'\nstatic = 'copy/parts=3'",
+        "2:10: flow a: its requests may not be cut into 3 parts: the workload has no parts = 3 for it",
     ),
     (
         "ECHO request=8\nstatic = 'copy/granularity=0'",
@@ -393,9 +423,51 @@ fn requests_are_cut_from_the_input_and_begin_again() {
     assert_eq!(requests.in_a_pass(), Some(2));
     for (call, expected) in [(0, [1, 0, 2, 0]), (1, [3, 0, 0, 0]), (2, [1, 0, 2, 0])] {
         let mut room = [0xff; 4];
-        requests.write(call, &mut room);
+        requests.write(call, Parts::WHOLE, &mut room);
         assert_eq!(room, expected, "{call}");
     }
+}
+
+#[test]
+fn each_part_of_a_request_says_what_to_do_for_it() {
+    let text = "[[flow]]\nname='a'\nfunction='busy'\nbusy='9us'\nperiod='1ms'\nrequest=101\n\
+                response=50\nparts=4";
+    let workload = read_text(text).unwrap();
+    let flow = &workload.flows[0];
+    let requests = Requests::new(flow, None);
+    let parts = Parts { count: 3, at_once: 1 };
+    let mut whole = [0; 101];
+    requests.write(7, parts, &mut whole);
+    let mut all = 0;
+    for (range, long) in requests.parts(parts, whole.len()).zip([17, 17, 16]) {
+        let mut response = [0; 50];
+        let busy = crate::formats::functions::find("busy").unwrap();
+        let order = crate::formats::functions::Order::from_bytes(&whole[range.clone()]).unwrap();
+        assert_eq!((order.busy_ns, order.response, order.call), (3000, long, 7), "{range:?}");
+        assert_eq!((busy.answer)(&whole[range.clone()], &mut response), Ok(long as usize));
+        all += range.len();
+    }
+    assert_eq!(all, 101);
+    assert_eq!(flow.part(parts, [101, 50]), [34, 17]);
+    assert_eq!(flow.part(Parts::WHOLE, [101, 50]), [101, 50]);
+}
+
+#[test]
+fn parts_of_audio_divide_no_sample() {
+    let flow = |function: &str| {
+        let text = format!(
+            "[[flow]]\nname='a'\nfunction='{function}'\nrequest=30\nperiod='1ms'\nparts=4\n{}",
+            if function == "g711.encode" { "input='a.wav'" } else { "" }
+        );
+        read_text(&text).unwrap().flows.remove(0)
+    };
+    let parts = Parts { count: 4, at_once: 2 };
+    let encode = flow("g711.encode");
+    assert_eq!(encode.part(parts, [encode.request, encode.response]), [8, 4]);
+    let decode = flow("g711.decode");
+    assert_eq!(decode.part(parts, [decode.request, decode.response]), [8, 16]);
+    let requests = Requests::new(&encode, None);
+    assert!(requests.parts(parts, 30).all(|range| range.start % 2 == 0 && range.len() % 2 == 0));
 }
 
 #[test]
@@ -405,7 +477,7 @@ fn every_flow_of_the_shipped_files_is_answered_as_it_says() {
         let inputs = workload.inputs().unwrap();
         for (flow, samples) in workload.flows.iter().zip(&inputs) {
             let mut request = vec![0; flow.request];
-            Requests::new(flow, samples.as_deref()).write(7, &mut request);
+            Requests::new(flow, samples.as_deref()).write(7, Parts::WHOLE, &mut request);
             let mut response = vec![0; flow.response];
             let entry = flow.work.entry().and_then(crate::formats::functions::find).unwrap();
             let answered = (entry.answer)(&request, &mut response);

@@ -51,7 +51,9 @@ impl Kinds {
     /// How many of each so many flows need that travel this way.
     pub fn needs(&self, flow: &Flow, way: &Way, flows: u32) -> impl Iterator<Item = u32> {
         let times = u32::from(way.strategy.granularity);
-        let bytes = [flow.request, flow.response].map(|one| one.saturating_mul(times));
+        let parts = way.strategy.parts;
+        let long = |one: u32| parts.longest(one.saturating_mul(times) as usize) as u32;
+        let bytes = [flow.request, flow.response].map(long);
         let buffers = way.estimate.buffers.saturating_mul(flows);
         self.all.iter().enumerate().map(move |(at, kind)| {
             let [request, response] = bytes;

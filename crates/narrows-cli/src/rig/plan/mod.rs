@@ -8,7 +8,7 @@ mod timing;
 mod together;
 
 use blocks::Kinds;
-use narrows::strategy::{Placement, Transfer};
+use narrows::strategy::{Parts, Placement, Transfer};
 use narrows_tune::model::{Estimate, WHOLE, estimate};
 use narrows_tune::optimise::{
     Blocks, Choice, Deadlines, Delay, Dsp, Group, Problem, Timing, Unsolved,
@@ -80,7 +80,7 @@ impl<'a> Planner<'a> {
         let least = bounds.min().unwrap_or(0).saturating_add(beside);
         match least > self.deadline(flow, limits) {
             true => NoPlan::Late { flow, least, beside },
-            false => NoPlan::Behind { flow, least, most: self.pace(flow) },
+            false => NoPlan::Behind { flow, least, most: self.pace(flow, Parts::WHOLE) },
         }
     }
 
@@ -245,7 +245,9 @@ fn ways_of(machine: &Machine, subject: &Subject) -> Result<Vec<Way>, String> {
         let longest = machine.longest[usize::from(!internal)];
         let message = subject.flow.request.max(subject.flow.response);
         let long = message.saturating_mul(strategy.granularity.into());
-        if long > longest || (strategy.transfer == Transfer::CopyEngine && !machine.engine) {
+        let long = strategy.parts.longest(long as usize);
+        if long > longest as usize || (strategy.transfer == Transfer::CopyEngine && !machine.engine)
+        {
             continue;
         }
         let made = estimate(&machine.costs, &subject.flow, strategy);

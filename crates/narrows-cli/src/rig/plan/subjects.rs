@@ -5,7 +5,7 @@ use crate::formats::functions;
 use crate::formats::functions::cost::taken;
 use crate::formats::workload::{Flow, Offer, Offers, Source, Work, Workload};
 use crate::rig::plan::Subject;
-use narrows::strategy::{Notification, Strategy};
+use narrows::strategy::{Notification, Parts, Strategy};
 use narrows_sim::chip::Chip;
 use narrows_tune::model;
 use std::time::{Duration, Instant};
@@ -21,6 +21,10 @@ const GRANULARITIES: [u16; 3] = [1, 2, 4];
 /// Parts of a period after which a response is looked for, and the shortest time between looks.
 const PARTS: [u32; 3] = [1, 2, 4];
 const SHORTEST: Duration = Duration::from_micros(10);
+/// Parts of a request that is cut, as far as a flow may have so many, and how many of them may be
+/// under way.
+const CUTS: [u16; 14] = [2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64];
+const AT_ONCE: [u16; 2] = [1, 2];
 /// Runs of a function whose time is measured.
 const RUNS: usize = 15;
 
@@ -43,12 +47,13 @@ pub(crate) fn subjects(
         .map(|(number, flow)| {
             let offer = offers.get(number);
             let Pace { period, jitter, burst, depth } = pace(workload, flow)?;
-            let work = match (&flow.work, offer, chip) {
+            let work = |request, response| match (&flow.work, offer, chip) {
                 (Work::Busy(time), ..) => *time,
-                (_, Some(offer), Some((chip, core))) => on_chip(chip, core, offer, flow.request),
-                (work, Some(offer), None) => here(work, offer, flow.request, flow.response),
+                (_, Some(offer), Some((chip, core))) => on_chip(chip, core, offer, request),
+                (work, Some(offer), None) => here(work, offer, request, response),
                 (_, None, _) => Duration::ZERO,
             };
+            let (whole, fixed) = works(flow, work);
             let follows = matches!(flow.source, Source::After(_));
             let long = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
             Ok(Subject {
@@ -57,19 +62,33 @@ pub(crate) fn subjects(
                     period,
                     request: long(flow.request),
                     response: long(flow.response),
-                    work,
+                    work: whole,
+                    fixed,
                     deadline: flow.deadline,
                     jitter,
                     burst,
                     depth: u16::try_from(depth).unwrap_or(u16::MAX),
                 },
                 strategies: match named {
-                    [] => sensible(period, depth, follows, spin),
+                    [] => sensible(period, depth, follows, spin, flow.parts),
                     named => named.to_vec(),
                 },
             })
         })
         .collect()
+}
+
+/// What a function takes for a whole request, and what of that it takes for the shortest part too:
+/// as a line through both goes on.
+fn works(flow: &Flow, of: impl Fn(usize, usize) -> Duration) -> (Duration, Duration) {
+    let whole = of(flow.request, flow.response);
+    if flow.parts == 1 || matches!(flow.work, Work::Busy(_)) {
+        return (whole, Duration::ZERO);
+    }
+    let parts = Parts { count: flow.parts, at_once: 1 };
+    let [request, response] = flow.part(parts, [flow.request, flow.response]);
+    let all = of(request, response).saturating_mul(flow.parts.into());
+    (whole, (all.saturating_sub(whole) / u32::from(flow.parts - 1)).min(whole))
 }
 
 /// When a flow's requests come.
@@ -96,8 +115,18 @@ fn pace(workload: &Workload, flow: &Flow) -> Result<Pace, Failure> {
 }
 
 /// Every driver with every notification in both memories, looks at parts of the period, and several
-/// requests in a message where they are this flow's own and as many may be under way.
-fn sensible(period: Option<Duration>, depth: usize, follows: bool, spin: bool) -> Vec<Strategy> {
+/// requests in a message where they are this flow's own and as many may be under way; or a request
+/// in several parts, where it may be cut into so many.
+fn sensible(
+    period: Option<Duration>,
+    depth: usize,
+    follows: bool,
+    spin: bool,
+    most: u16,
+) -> Vec<Strategy> {
+    let counts = CUTS.into_iter().filter(|count| *count <= most);
+    let cuts = counts.flat_map(|count| AT_ONCE.map(|at_once| Parts { count, at_once }));
+    let cuts: Vec<Parts> = cuts.collect();
     let parts = PARTS.iter().filter_map(|part| Some(period? / *part));
     let looks = parts.chain([Duration::from_millis(1)]);
     let mut looks: Vec<Duration> = looks.filter(|every| *every >= SHORTEST).collect();
@@ -118,6 +147,7 @@ fn sensible(period: Option<Duration>, depth: usize, follows: bool, spin: bool) -
                 let most = if follows { 1 } else { depth };
                 let counts = GRANULARITIES.iter().filter(|count| usize::from(**count) <= most);
                 all.extend(counts.map(|count| Strategy { granularity: *count, ..strategy }));
+                all.extend(cuts.iter().map(|parts| Strategy { parts: *parts, ..strategy }));
             }
         }
     }

@@ -3,6 +3,7 @@
 
 use super::Planner;
 use super::terms::{Limits, Plan, Way};
+use narrows::strategy::Parts;
 use narrows_tune::model::{Buffers, Costs, Estimate, Flow, Waits, beside, picos};
 use narrows_tune::optimise::{Delay, Slack, Timing};
 
@@ -79,16 +80,20 @@ impl Planner<'_> {
     /// So many periods as bursts may be under way: a response that takes longer, again and again,
     /// makes each request wait for the one before, and longer every time. Where looks keep step
     /// with requests there is a buffer for each that comes meanwhile.
-    pub(super) fn pace(&self, flow: usize) -> u64 {
+    pub(super) fn pace(&self, flow: usize, parts: Parts) -> u64 {
         let Flow { period, depth, burst, .. } = self.subjects[flow].flow;
+        // The parts of one request are under way, and none of the next.
+        let depth = if parts == Parts::WHOLE { depth } else { 1 };
         let pace = period.filter(|_| self.machine.costs.buffers == Buffers::Any);
         pace.map_or(u64::MAX, |period| picos(period).saturating_mul((depth / burst).max(1).into()))
     }
 
     /// What a flow bears that takes so much.
-    pub(super) fn slack(&self, flow: usize, made: &Estimate, limits: &Limits) -> Slack {
+    pub(super) fn slack(&self, flow: usize, way: &Way, made: &Estimate, limits: &Limits) -> Slack {
         let bound = made.latency.bound;
         let Flow { period, depth, deadline, .. } = self.subjects[flow].flow;
+        let parts = way.strategy.parts;
+        let depth = if parts == Parts::WHOLE { depth } else { 1 };
         let jitter = self.subjects.iter().map(|one| picos(one.flow.jitter)).max().unwrap_or(0);
         // One with a deadline may fall behind for a while, if it catches up.
         let behind = period.filter(|_| depth == 1 && deadline.is_some());
@@ -96,7 +101,7 @@ impl Planner<'_> {
             bound,
             alone: bound.saturating_sub(made.once[0] + made.once[1]),
             deadline: self.deadline(flow, limits),
-            pace: self.pace(flow),
+            pace: self.pace(flow, parts),
             behind: behind.map(|period| [picos(period), jitter]),
             beside: Delay::default(),
         }
@@ -116,7 +121,8 @@ impl Planner<'_> {
         let way = &self.ways[flow][way];
         made.iter().map(move |made| {
             let [here, elsewhere] = made.delays(way.paced);
-            let slack = Slack { beside: here.times(alike - 1), ..self.slack(flow, made, limits) };
+            let slack =
+                Slack { beside: here.times(alike - 1), ..self.slack(flow, way, made, limits) };
             Timing { here: here.times(alike), elsewhere: elsewhere.times(alike), slack }
         })
     }
@@ -134,7 +140,7 @@ impl Planner<'_> {
         let delays = self.delays(plan);
         for (flow, (given, delay)) in plan.given.iter_mut().zip(delays).enumerate() {
             let made = &given.way.estimate;
-            let worst = self.slack(flow, made, &Limits::default()).worst(delay);
+            let worst = self.slack(flow, &given.way, made, &Limits::default()).worst(delay);
             given.beside = worst.map_or(delay.most, |worst| worst - made.latency.bound);
         }
     }
@@ -158,7 +164,8 @@ impl Planner<'_> {
     /// Whether every flow of a plan keeps to its deadline and keeps pace.
     pub(super) fn stands(&self, plan: &Plan, limits: &Limits) -> bool {
         let all = plan.given.iter().zip(self.delays(plan)).enumerate();
-        all.into_iter()
-            .all(|(flow, (one, delay))| self.slack(flow, &one.way.estimate, limits).bears(delay))
+        all.into_iter().all(|(flow, (one, delay))| {
+            self.slack(flow, &one.way, &one.way.estimate, limits).bears(delay)
+        })
     }
 }

@@ -8,7 +8,7 @@ use narrows::endpoint::{
 };
 use narrows::link::{LinkId, Name};
 use narrows::platform::{HuntError, Lost};
-use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
+use narrows::strategy::{Acknowledgement, Notification, Parts, Placement, Strategy, Transfer};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::time::Time;
 use std::time::Duration;
@@ -71,6 +71,7 @@ pub fn strategy(dice: &Dice) -> Strategy {
             Acknowledgement::Batched,
         ]),
         granularity: dice.pick(&[1, 1, 2]),
+        parts: Parts::WHOLE,
         fragment: 64,
     }
 }

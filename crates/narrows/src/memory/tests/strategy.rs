@@ -5,7 +5,7 @@ use proptest::prelude::{Just, Strategy as Values, any, prop_assert_eq, prop_oneo
 
 use super::tables::{find, number, table};
 use crate::strategy::{
-    Acknowledgement, ENCODED, Notification, Placement, Strategy, StrategyError, Transfer,
+    Acknowledgement, ENCODED, Notification, Parts, Placement, Strategy, StrategyError, Transfer,
 };
 
 const HOUR: u64 = 3_600_000_000_000;
@@ -45,15 +45,22 @@ fn strategies() -> impl Values<Value = Strategy> {
         Just(Acknowledgement::Lazy),
         Just(Acknowledgement::Batched),
     ];
-    let figures = (1u16.., 64u32..);
+    let parts =
+        (2u16.., any::<u16>()).prop_map(|(count, some)| Parts { count, at_once: 1 + some % count });
+    let merged = prop_oneof![
+        (1u16..).prop_map(|granularity| (granularity, Parts::WHOLE)),
+        parts.prop_map(|parts| (1, parts)),
+    ];
+    let figures = (merged, 64u32..);
     (placement, transfer, told, acknowledgement, figures).prop_map(
-        |(placement, transfer, told, acknowledgement, (granularity, fragment))| Strategy {
+        |(placement, transfer, told, acknowledgement, ((granularity, parts), fragment))| Strategy {
             placement,
             transfer,
             notification: told.0,
             callee: told.1.filter(|callee| *callee != told.0),
             acknowledgement,
             granularity,
+            parts,
             fragment,
         },
     )
@@ -61,7 +68,10 @@ fn strategies() -> impl Values<Value = Strategy> {
 
 proptest! {
     #[test]
-    fn a_strategy_survives_its_bytes(strategy in strategies()) {
+    fn a_strategy_survives_its_bytes_but_for_its_parts(strategy in strategies()) {
+        let bytes = strategy.encode();
+        let strategy = Strategy { parts: Parts::WHOLE, ..strategy };
+        prop_assert_eq!(strategy.encode(), bytes);
         prop_assert_eq!(Strategy::decode(&strategy.encode()), Some(strategy));
     }
 
@@ -111,6 +121,15 @@ fn impossible_text_is_refused_with_its_reason() {
         ("coalesced=65536:1ms", StrategyError::Messages),
         ("granularity=0", StrategyError::Granularity),
         ("granularity=65536", StrategyError::Granularity),
+        ("parts", StrategyError::Word),
+        ("parts=1", StrategyError::Parts),
+        ("parts=0", StrategyError::Parts),
+        ("parts=65536", StrategyError::Parts),
+        ("parts=4:", StrategyError::Parts),
+        ("parts=4:0", StrategyError::Parts),
+        ("parts=4:5", StrategyError::Parts),
+        ("parts=1:1", StrategyError::Parts),
+        ("parts=4/granularity=2", StrategyError::Both),
         ("fragment=63", StrategyError::Fragment),
         ("callee", StrategyError::Word),
         ("callee=", StrategyError::Word),
@@ -212,6 +231,9 @@ fn a_strategy_is_said_as_shortly_as_it_is_written() {
         "copy_engine/poll=999ns/internal",
         "in_place/poll=5ms/internal/callee=interrupt",
         "copy/spin/external/callee=poll=2ms",
+        "copy/interrupt/internal/parts=4",
+        "copy_engine/interrupt/internal/parts=65535:65535/fragment=64",
+        "in_place/poll=5ms/internal/callee=interrupt/parts=3:2",
         "copy_engine/interrupt/internal/ack_lazy/callee=coalesced=3:1s/granularity=9/fragment=64",
     ] {
         let strategy = text.parse::<Strategy>();

@@ -7,7 +7,7 @@ use narrows::endpoint::{
 };
 use narrows::link::LinkId;
 use narrows::platform::Memory;
-use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
+use narrows::strategy::{Acknowledgement, Notification, Parts, Placement, Strategy, Transfer};
 
 use super::case::{CHANNELS, Case, HONEST};
 use crate::common::world::{Side, all, bytes, name};
@@ -82,6 +82,7 @@ impl Case {
                 Acknowledgement::Batched,
             ]),
             granularity: r.pick(&[1, 1, 2, 4]),
+            parts: Parts::WHOLE,
             fragment: 64,
         }
     }

@@ -100,6 +100,7 @@ fn flow(
         response: made.response as usize,
         deadline,
         output: None,
+        parts: 1,
         r#static: None,
         presence: Presence::Always,
         seed: number as u64 + 1,

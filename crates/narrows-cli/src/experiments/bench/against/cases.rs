@@ -194,6 +194,7 @@ fn workload(subjects: &[Subject], policy: Policy, requests: u32) -> Workload {
         },
         request: one.flow.request as usize,
         response: one.flow.response as usize,
+        parts: 1,
         deadline: None,
         output: None,
         r#static: one.strategies.first().copied(),

@@ -9,7 +9,6 @@ mod traffic;
 
 use crate::base::failure::Failure;
 use crate::base::options::Global;
-use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::experiments::bench::against::simulated;
@@ -76,6 +75,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Grid) -> Result<(), Failure> {
     for name in &names {
         progress.say(&format!("measuring {name}"));
         let chip = platform::load(name)?.with_free_timers();
+        global.monitor.of(&chip.name);
         let made = measured(global, Some(&chip), costs::LONG)?;
         for traffic in &traffics {
             let [audio, video] = traffic.sessions;
@@ -87,10 +87,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Grid) -> Result<(), Failure> {
     drop(progress);
     let mut report = Report::new("bench grid", simulated::machine(&names), rows);
     report.notes = row::notes(&report.results);
-    if global.json {
-        return report.print();
-    }
-    output::print(row::text(&report.results, &report.notes).as_bytes())
+    asked.print(&report, || row::text(&report.results, &report.notes))
 }
 
 /// The same traffic by every budget, with the engine and without.

@@ -1,4 +1,5 @@
-//! The gateway's frames of video cut into parts that fit into internal memory, by the model alone.
+//! The gateway's frames of video cut into parts that fit into internal memory, by the model alone:
+//! what the strategies `parts=P` and `parts=P:W` do.
 //!
 //! S1 lets a task have several granularities (section 4), and has a task with long blocks divided
 //! until they fit, in two buffers that take turns (section 5.1). It says of none of its gateway's
@@ -7,8 +8,8 @@
 use super::gateway::{Gateway, SAMPLES, failed, percent};
 use crate::base::failure::Failure;
 use crate::rig::plan::Subject;
-use narrows::strategy::{Notification, Placement};
-use narrows_tune::model::{Estimate, Flow, WHOLE, estimate};
+use narrows::strategy::{Notification, Parts, Placement, Strategy};
+use narrows_tune::model::{Estimate, WHOLE, estimate};
 use narrows_tune::optimise::{Blocks, Choice, Deadlines, Dsp, Group, Problem};
 use narrows_tune::rooms::SearchRooms;
 
@@ -35,6 +36,13 @@ pub(super) struct Cut {
     pub estimate: Estimate,
 }
 
+/// Parts that come between two looks.
+fn looked(how: Notification, whole: &Subject, parts: u32) -> u16 {
+    let period = whole.flow.period.unwrap_or_default().as_nanos().max(1);
+    let looks = (how.pause().as_nanos() * u128::from(parts)).div_ceil(period);
+    u16::try_from(looks).unwrap_or(u16::MAX)
+}
+
 /// Every way to cut a session's frames that the gateway's memory allows. No part is shorter than a
 /// frame of audio.
 fn cuts(gateway: &Gateway, whole: &Subject) -> Result<Vec<Cut>, Failure> {
@@ -42,22 +50,20 @@ fn cuts(gateway: &Gateway, whole: &Subject) -> Result<Vec<Cut>, Failure> {
     let internal = whole.strategies.iter().filter(|one| one.placement == Placement::Internal);
     for strategy in internal {
         for parts in 2..=whole.flow.request / SAMPLES {
-            for (order, depth) in [(Order::InTurn, 1), (Order::Pipelined, 2)] {
-                // Looks are so far apart that parts in turn would take longer than a frame.
-                if order == Order::InTurn && strategy.notification != Notification::Interrupt {
-                    continue;
-                }
-                let flow = Flow {
-                    period: whole.flow.period.map(|period| period / parts),
-                    request: whole.flow.request.div_ceil(parts),
-                    response: whole.flow.response.div_ceil(parts),
-                    depth,
-                    ..whole.flow
+            for (order, at_once) in [(Order::InTurn, 1), (Order::Pipelined, 2)] {
+                let at_once = match strategy.notification {
+                    Notification::Interrupt => at_once,
+                    // Looks are so far apart that parts in turn would take longer than a frame.
+                    _ if order == Order::InTurn => continue,
+                    how => looked(how, whole, parts).max(at_once),
                 };
-                let estimate = estimate(&gateway.machine.costs, &flow, strategy)
+                let parts = Parts { count: parts as u16, at_once };
+                let strategy = Strategy { parts, ..*strategy };
+                let estimate = estimate(&gateway.machine.costs, &whole.flow, &strategy)
                     .map_err(|why| failed(&format!("{why:?}")))?;
+                let bytes = parts.longest(whole.flow.request as usize) as u32;
                 if estimate.memory <= gateway.machine.memory {
-                    cuts.push(Cut { parts, bytes: flow.request, order, estimate });
+                    cuts.push(Cut { parts: parts.count.into(), bytes, order, estimate });
                 }
             }
         }

@@ -72,6 +72,7 @@ fn flow(name: String, kind: usize, by: Strategy) -> Flow {
         },
         request: request as usize,
         response: response as usize,
+        parts: 1,
         deadline: None,
         output: None,
         r#static: Some(by),
