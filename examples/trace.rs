@@ -1,5 +1,5 @@
-//! A trace of two processes that call each other, which <https://ui.perfetto.dev> and `narrows view`
-//! open: when who waited, for what, and which phase of each call took how long.
+//! A trace of two processes that call each other: when who waited, for what, and which phase of
+//! each call took how long. `narrows view` opens it, and so does <https://ui.perfetto.dev>.
 //!
 //! ```text
 //!   process gpp                            process dsp

@@ -8,6 +8,7 @@ use narrows::endpoint::{CallError, FlowId};
 use narrows::strategy::Strategy;
 
 use crate::error::Error;
+use crate::events::{self, Count, What};
 use crate::node::Node;
 use crate::signature::Signature;
 use crate::typed::Payload;
@@ -99,7 +100,8 @@ impl Find {
         let signature = Signature::of::<Q, R>(&self.service)?;
         let room = R::longest(self.longest);
         let flow = Cell::new(None);
-        Ok(Client { find: self, signature, room, flow, of: PhantomData })
+        let count = Count::new("called", signature.service());
+        Ok(Client { find: self, signature, room, flow, count, of: PhantomData })
     }
 
     pub(crate) fn node(&self) -> &Node {
@@ -123,6 +125,7 @@ pub struct Client<Q: ?Sized, R: ?Sized> {
     /// Bytes of the longest response.
     room: usize,
     flow: Cell<Option<FlowId>>,
+    count: Count,
     of: PhantomData<fn(&Q) -> Box<R>>,
 }
 
@@ -167,7 +170,10 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
         let patience = self.find.patience;
         let call = |to: &mut [u8]| node.flow(flow).call(request.bytes(), to, patience);
         match R::receive(self.room, call) {
-            Ok(Some(response)) => Ok(response),
+            Ok(Some(response)) => {
+                self.count.add();
+                Ok(response)
+            }
             Ok(None) => Err(Error::Length(self.find.service.clone())),
             Err(error) => {
                 drop(node);
@@ -179,6 +185,7 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
     #[cold]
     pub(crate) fn failed(&self, flow: FlowId, error: CallError) -> Error {
         if matches!(error, CallError::Gone(_) | CallError::Unknown) {
+            events::tell(What::Lost, self.signature.service());
             self.flow.set(None);
             self.find.node.close_flow(Some(flow));
         }
@@ -193,6 +200,7 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
         let mut node = node.below()?;
         let (_, flow) = self.signature.open_flow(&mut node, *strategy, self.room, *patience)?;
         self.flow.set(Some(flow));
+        events::tell(What::Found, self.signature.service());
         Ok(flow)
     }
 }

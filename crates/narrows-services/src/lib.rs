@@ -86,6 +86,7 @@ mod client;
 mod coded;
 mod deadline;
 mod error;
+mod events;
 mod join;
 mod loan;
 #[cfg(doctest)]

@@ -11,6 +11,7 @@ use narrows_host::{Exposed, full_fence};
 
 use crate::deadline::Deadline;
 use crate::error::Error;
+use crate::events::{self, Count, What};
 use crate::join::{Answer, Join, Refusal, Said, Shown};
 use crate::node::{Node, Published};
 use crate::stock::{Stock, Subscriber};
@@ -43,6 +44,7 @@ pub(crate) struct Outlet {
     pub(crate) size: u32,
     pub(crate) history: u32,
     pub(crate) patience: Option<Duration>,
+    pub(crate) count: Count,
     pub(crate) inner: RefCell<Inner>,
 }
 
@@ -92,6 +94,7 @@ impl Outlet {
     }
 
     pub(crate) fn full(&self) -> Error {
+        events::tell(What::Full, &self.name);
         Error::Full(self.name.to_string())
     }
 
@@ -126,6 +129,7 @@ impl Outlet {
     fn attend_in(&self, inner: &mut Inner) -> Result<(), Error> {
         let mut node = self.node.below()?;
         node.poll();
+        let before = inner.subscribers.iter().flatten().count();
         for at in 0..inner.subscribers.len() {
             let there = inner.subscribers.get(at).and_then(Option::as_ref);
             if there.is_some_and(|one| node.link(one.at.link).check().is_err()) {
@@ -133,14 +137,23 @@ impl Outlet {
             }
         }
         inner.let_go_left();
+        for _ in inner.subscribers.iter().flatten().count()..before {
+            events::tell(What::Left, &self.name);
+        }
         let mut bytes = [0; 128];
         while let Ok(Some(message)) = node.try_receive_into(self.port, &mut bytes) {
             let from = message.from;
             // Nonsense, or what woke this node.
             let Some(join) = Join::decode(message.bytes(&bytes)) else { continue };
             let said = match self.let_in(inner, from, join) {
-                Ok(shown) => Said::Joined(shown),
-                Err(why) => Said::Refused(why),
+                Ok(shown) => {
+                    events::tell(What::LetIn, &self.name);
+                    Said::Joined(shown)
+                }
+                Err(why) => {
+                    events::tell(What::Refused, &self.name);
+                    Said::Refused(why)
+                }
             };
             let answer = Answer { note: join.note, said };
             // One that has no room for an answer asks again.
@@ -207,6 +220,7 @@ impl Outlet {
             }
         }
         inner.stock.published(slot, words, with);
+        self.count.add();
         // Pairs with the fence of a subscriber that goes to sleep.
         full_fence();
         for Subscriber { at, queue, .. } in inner.subscribers.iter().flatten() {

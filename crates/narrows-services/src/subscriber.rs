@@ -12,6 +12,7 @@ use narrows_host::full_fence;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
+use crate::events::{self, Count, What};
 use crate::join::{Answer, MOST_SLOTS, Said, Shown};
 use crate::node::{Node, open_port};
 use crate::sample::{Joined, Sample};
@@ -123,7 +124,8 @@ impl Subscribe {
         let port = open_port(&mut *node.below()?)?;
         let seek = RefCell::new(Seek::new(node.clone(), name, types, port, terms, history));
         let (joined, vain, failed) = (RefCell::new(None), Cell::new(0), Cell::new(None));
-        Ok(Subscriber { node, name, port, seek, joined, vain, failed, of: PhantomData })
+        let count = Count::new("taken", &name);
+        Ok(Subscriber { node, name, port, seek, joined, vain, failed, count, of: PhantomData })
     }
 }
 
@@ -153,6 +155,7 @@ pub struct Subscriber<T: ?Sized> {
     vain: Cell<u32>,
     /// What the next look says.
     failed: Cell<Option<Error>>,
+    count: Count,
     of: PhantomData<fn() -> Box<T>>,
 }
 
@@ -173,6 +176,7 @@ impl<T: Payload + ?Sized> Subscriber<T> {
                 joined.wake();
             }
             if let Some(sample) = taken {
+                self.count.add();
                 return self.checked(joined, sample).map(Some);
             }
         }
@@ -214,11 +218,15 @@ impl<T: Payload + ?Sized> Subscriber<T> {
         let Some(joined) = joined else {
             return match self.seek.borrow_mut().step() {
                 Ok(made) => {
+                    if made.is_some() {
+                        events::tell(What::Joined, &self.name);
+                    }
                     *self.joined.borrow_mut() = made.map(Rc::new);
                     Ok(())
                 }
                 Err(Error::Busy) => Err(Error::Busy),
                 Err(error) => {
+                    events::tell(What::Refused, &self.name);
                     self.failed.set(Some(error));
                     Ok(())
                 }
@@ -244,6 +252,7 @@ impl<T: Payload + ?Sized> Subscriber<T> {
             self.joined.borrow_mut().take();
             joined.leave();
             self.seek.borrow_mut().restart();
+            events::tell(What::Lost, &self.name);
             self.failed.set(Some(Error::Gone(self.topic())));
         }
         Ok(())

@@ -10,6 +10,7 @@ use narrows::platform::Platform as _;
 use narrows_host::{Exposed, Host};
 
 use crate::error::Error;
+use crate::events::Count;
 use crate::join::MOST_SLOTS;
 use crate::node::{Node, open_port};
 use crate::outlet::{Inner, Outlet};
@@ -125,6 +126,7 @@ impl Topic {
         let subscribers = (0..self.subscribers).map(|_| None).collect();
         let inner = Inner { subscribers, stock, until: 0, memory };
         let outlet = Rc::new(Outlet {
+            count: Count::new("published", &name),
             queue,
             slots_at: queues,
             slots: self.slots,

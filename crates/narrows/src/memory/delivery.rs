@@ -363,8 +363,8 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
         self.note.store_release(HOLD.wrapping_add(sample.hold), 0);
     }
 
-    /// Whether the publisher sleeps and is to be woken, after a message was taken. `fence` is a full
-    /// one, and spared where the publisher waits for nobody.
+    /// Whether the publisher sleeps and is to be woken, after a message was taken. `fence` is a
+    /// full one, and spared where the publisher waits for nobody.
     #[inline]
     pub fn is_wanted(&self, fence: impl FnOnce()) -> bool {
         self.terms.overflow == Overflow::Wait && {
