@@ -1,4 +1,5 @@
-//! Calls of a function, over iceoryx2: what docs/COMPARE.md counts beside examples/call.rs.
+//! Calls of a function, over iceoryx2.
+//! docs/COMPARE.md counts its lines beside those of examples/call.rs.
 
 use std::error::Error;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Frames of 1 MiB, over iceoryx2: what docs/COMPARE.md counts beside examples/camera.rs.
+//! Frames of 1 MiB, over iceoryx2.
+//! docs/COMPARE.md counts its lines beside those of examples/camera.rs.
 
 use std::error::Error;
 use std::process::Command;

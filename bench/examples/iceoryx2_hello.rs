@@ -1,4 +1,5 @@
-//! A message each way, over iceoryx2: what docs/COMPARE.md counts beside examples/hello.rs.
+//! A message each way, over iceoryx2.
+//! docs/COMPARE.md counts its lines beside those of examples/hello.rs.
 
 use std::error::Error;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Numbers for five processes, over iceoryx2: what docs/COMPARE.md counts beside examples/publish.rs.
+//! Numbers for five processes, over iceoryx2.
+//! docs/COMPARE.md counts its lines beside those of examples/publish.rs.
 
 use std::error::Error;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! One client for several threads, over iceoryx2: what docs/COMPARE.md counts beside examples/threads.rs.
+//! One client for several threads, over iceoryx2.
+//! docs/COMPARE.md counts its lines beside those of examples/threads.rs.
 
 use std::error::Error;
 use std::process::Command;
