@@ -9,7 +9,6 @@
 
 #include <narrows_types.hpp>
 
-#include <functional>
 #include <memory>
 
 namespace narrows {
@@ -23,6 +22,18 @@ inline done finished(narrows_error code)
     return nothing();
 }
 
+/// A value of these bytes: none if no value of the type has so many.
+template <class T>
+std::optional<typename payload<T>::out> value_of(const void *bytes, std::size_t length)
+{
+    auto value = payload<T>::room(length);
+    if (length > payload<T>::longest(length) || !payload<T>::filled(value, length))
+        return std::nullopt;
+    if (length > 0)
+        std::memcpy(payload<T>::memory(value), bytes, length);
+    return value;
+}
+
 /// A function that a node serves.
 struct served {
     virtual ~served() = default;
@@ -32,15 +43,13 @@ template <class Q, class R, class F> struct function : served {
     explicit function(F body) : body(std::move(body)) {}
     static int run(void *user, const void *request, size_t length, void *response, size_t *room)
     {
-        auto input = payload<Q>::room(length);
-        if (length > payload<Q>::longest(length) || !payload<Q>::filled(input, length))
+        auto input = value_of<Q>(request, length);
+        if (!input)
             return 1;
-        if (length > 0)
-            std::memcpy(payload<Q>::memory(input), request, length);
 #if defined(__cpp_exceptions)
         try {
 #endif
-            const typename payload<R>::out output = static_cast<function *>(user)->body(input);
+            const typename payload<R>::out output = static_cast<function *>(user)->body(*input);
             const span<const char> bytes = payload<R>::bytes(output);
             if (!bytes.empty() && bytes.size() <= *room)
                 std::memcpy(response, bytes.data(), bytes.size());
@@ -90,12 +99,7 @@ public:
     /// A copy as a type: none if no value of it has so many bytes.
     template <class T> std::optional<typename payload<T>::out> copy() const
     {
-        auto value = payload<T>::room(length_);
-        if (length_ > payload<T>::longest(length_) || !payload<T>::filled(value, length_))
-            return std::nullopt;
-        if (length_ > 0)
-            std::memcpy(payload<T>::memory(value), bytes_, length_);
-        return value;
+        return detail::value_of<T>(bytes_, length_);
     }
 
 private:

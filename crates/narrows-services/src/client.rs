@@ -150,8 +150,16 @@ impl<Q: ?Sized, R: ?Sized> Client<Q, R> {
         self.flow.get()
     }
 
-    pub(crate) fn set_flow(&self, flow: Option<FlowId>) {
-        self.flow.set(flow);
+    /// Its service was found, and this flow opened to it.
+    pub(crate) fn found(&self, flow: FlowId) {
+        self.flow.set(Some(flow));
+        events::tell(What::Found, self.signature.service());
+    }
+
+    /// A call was answered.
+    #[inline]
+    pub(crate) fn answered(&self) {
+        self.count.add();
     }
 }
 
@@ -171,7 +179,7 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
         let call = |to: &mut [u8]| node.flow(flow).call(request.bytes(), to, patience);
         match R::receive(self.room, call) {
             Ok(Some(response)) => {
-                self.count.add();
+                self.answered();
                 Ok(response)
             }
             Ok(None) => Err(Error::Length(self.find.service.clone())),
@@ -199,8 +207,7 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
         node.close_flow(None);
         let mut node = node.below()?;
         let (_, flow) = self.signature.open_flow(&mut node, *strategy, self.room, *patience)?;
-        self.flow.set(Some(flow));
-        events::tell(What::Found, self.signature.service());
+        self.found(flow);
         Ok(flow)
     }
 }

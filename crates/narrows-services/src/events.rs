@@ -41,10 +41,14 @@ impl What {
 pub(crate) fn tell(what: What, name: &Name) {
     #[cfg(feature = "tracing")]
     {
-        let (what, name) = (what.name(), name.as_str());
+        let (said, name) = (what.name(), name.as_str());
         match what {
-            "lost" | "refused" | "full" => tracing::warn!(target: "narrows", what, name),
-            _ => tracing::info!(target: "narrows", what, name),
+            What::Lost | What::Refused | What::Full => {
+                tracing::warn!(target: "narrows", what = said, name);
+            }
+            What::Found | What::Joined | What::LetIn | What::Left => {
+                tracing::info!(target: "narrows", what = said, name);
+            }
         }
     }
     #[cfg(feature = "metrics")]
@@ -61,8 +65,8 @@ pub(crate) struct Count {
 
 impl Count {
     /// Of what is `called`, published or taken, by this name.
-    #[allow(unused_variables)]
     pub(crate) fn new(what: &'static str, name: &Name) -> Count {
+        let _ = (what, name);
         Count {
             #[cfg(feature = "metrics")]
             counter: metrics::counter!("narrows_messages", "what" => what, "name" => name.to_string()),

@@ -86,8 +86,8 @@ impl Signature {
     /// [`Error::Types`].
     #[inline]
     pub(crate) fn offer_of(&self, node: &narrows_host::Node) -> Result<Option<Name>, Error> {
-        let offers = node.platform().offers().into_iter();
-        let Some(offer) = offers.into_iter().find(|offer| offer.service == self.service) else {
+        let mut offers = node.platform().offers().into_iter();
+        let Some(offer) = offers.find(|offer| offer.service == self.service) else {
             return Ok(None);
         };
         if offer.text == self.types {

@@ -1,13 +1,17 @@
 //! What happens, as whoever has set a subscriber of `tracing` or a recorder of `metrics` hears it.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::pin::pin;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 use narrows_host::Options;
+use narrows_services::asynchronous::{self, Watch};
 use narrows_services::{Error, Node};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -112,8 +116,27 @@ fn what_happens_to_topics_is_told_and_counted() {
     assert_eq!((counted.of("let in numbers"), counted.of("left numbers")), (1, 1));
 }
 
-#[test]
-fn what_happens_to_a_client_is_told_and_counted() {
+/// A runtime that looks again and again.
+struct Looking;
+
+impl Watch for Looking {
+    fn poll_readable(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn finished<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return output;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// What is told and counted, while a program calls a service twice, and once more when it has gone.
+fn calls(program: impl FnOnce(Node, &dyn Fn())) {
     let (heard, counted) = (Arc::<Heard>::default(), Counted::default());
     let directory = tempfile::tempdir().unwrap();
     let options = |name: &str| Options::new(name).directory(directory.path());
@@ -128,16 +151,38 @@ fn what_happens_to_a_client_is_told_and_counted() {
             }
         });
         let node = Node::with(options("client")).unwrap();
-        let next = node.find("next").patience(Some(Duration::from_secs(20)));
-        let next = next.client::<u32, u32>().unwrap();
-        assert_eq!((next.call(&1), next.call(&2)), (Ok(2), Ok(3)));
-        stop.send(()).unwrap();
-        serving.join().unwrap();
-        assert!(next.call(&3).is_err());
+        program(node, &|| {
+            stop.send(()).unwrap();
+            while !serving.is_finished() {
+                std::thread::yield_now();
+            }
+        });
     };
     tracing::subscriber::with_default(Listener(Arc::clone(&heard)), || {
         metrics::with_local_recorder(&counted, called);
     });
     assert_eq!(*heard.0.lock().unwrap(), ["INFO found next", "WARN lost next"]);
     assert_eq!((counted.of("called next"), counted.of("lost next")), (2, 1));
+}
+
+#[test]
+fn what_happens_to_a_client_is_told_and_counted() {
+    calls(|node, stop| {
+        let next = node.find("next").patience(Some(Duration::from_secs(20)));
+        let next = next.client::<u32, u32>().unwrap();
+        assert_eq!((next.call(&1), next.call(&2)), (Ok(2), Ok(3)));
+        stop();
+        assert!(next.call(&3).is_err());
+    });
+}
+
+#[test]
+fn what_happens_to_a_client_that_is_awaited_is_told_and_counted() {
+    calls(|node, stop| {
+        let node = asynchronous::Node::new(node, |_| Ok(Looking)).unwrap();
+        let next = finished(node.client::<u32, u32>("next")).unwrap();
+        assert_eq!((finished(next.call(&1)), finished(next.call(&2))), (Ok(2), Ok(3)));
+        stop();
+        assert!(finished(next.call(&3)).is_err());
+    });
 }

@@ -40,13 +40,14 @@ pub fn run(directory: &Path) -> Beside {
         while !found()? {
             node.run(Some(Duration::from_millis(10)))?;
         }
+        // Before the calls, behind which the program may end.
+        let other = node.client::<[f32], [Point]>("cpp.scaled").map(|_| ()).unwrap_err();
+        assert!(matches!(other, Error::Types { .. }), "{other}");
         let scaled = node.client::<[Point], [Point]>("cpp.scaled")?;
         for count in [1, 0, 500] {
             let all = vec![Point { x: 1.5, y: -2.0 }; count];
             assert_eq!(scaled.call(&all)?, vec![Point { x: 3.0, y: -4.0 }; count]);
         }
-        let other = node.client::<[f32], [Point]>("cpp.scaled").map(|_| ()).unwrap_err();
-        assert!(matches!(other, Error::Types { .. }), "{other}");
         Ok(())
     })))
 }

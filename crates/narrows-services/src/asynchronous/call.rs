@@ -80,7 +80,7 @@ where
         });
         let (link, flow) = found.await?;
         self.link.set(Some(link));
-        self.client.set_flow(Some(flow));
+        self.client.found(flow);
         Ok(())
     }
 }
@@ -135,7 +135,10 @@ impl<W, Q: Payload + ?Sized, R: Payload + ?Sized> Turn<'_, W, Q, R> {
             _ => self.started = None,
         }
         match response {
-            Ok(Some(response)) => Ok(Look::Done(response)),
+            Ok(Some(response)) => {
+                own.answered();
+                Ok(Look::Done(response))
+            }
             Ok(None) => Err(Error::Length(service())),
             Err(error) => Err(own.failed(flow, error.unwrap_or(CallError::Nothing))),
         }
