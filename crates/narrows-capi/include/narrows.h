@@ -7,15 +7,15 @@
  * narrows_last_error_text() then says in a sentence what did. What a function gives back otherwise
  * is only written where this says so.
  *
- * Handles (nodes, peers, flows) are never looked through: NULL, one that was closed, or one that
- * never was is NARROWS_CLOSED, and nothing else happens. Other pointers have to be what they say:
+ * Handles (nodes, peers, flows, publishers, subscribers) are never looked through: NULL, one that was
+ * closed, or one that never was is NARROWS_CLOSED, and nothing else happens. Other pointers have to be what they say:
  * NULL is NARROWS_ARGUMENT where something is needed.
  *
  * Times are nanoseconds from now. 0, and less, does not wait: what has not happened is
  * NARROWS_AGAIN. NARROWS_FOREVER waits for as long as it takes. With a time between, what has not
  * happened by then is NARROWS_TIMEOUT.
  *
- * A node, with its peers and flows, belongs to one thread at a time. A call meanwhile by another
+ * A node, with all that is of it, belongs to one thread at a time. A call meanwhile by another
  * thread, or by a function that the node is just serving, is NARROWS_BUSY and does nothing.
  * narrows_wake alone may be called by any thread at any time. After a fork the child has none of its
  * parent's nodes: it opens its own.
@@ -64,6 +64,8 @@ const char *narrows_last_error_text(void);
 typedef struct narrows_node narrows_node; /* One core's end. */
 typedef struct narrows_peer narrows_peer; /* A link to another node. */
 typedef struct narrows_flow narrows_flow; /* A way to one function or port of a peer. */
+typedef struct narrows_publisher narrows_publisher;   /* A topic that this node publishes. */
+typedef struct narrows_subscriber narrows_subscriber; /* One that it subscribes to. */
 
 #define NARROWS_FOREVER INT64_MAX
 
@@ -90,12 +92,13 @@ typedef struct narrows_options {
 narrows_error narrows_open(const char *name, const narrows_options *options, narrows_node **node);
 
 /* Closes it, with its peers and flows; peers are told.
-   NARROWS_OUTSTANDING while memory of narrows_reserve or narrows_receive_view is out. */
+   NARROWS_OUTSTANDING while memory of narrows_reserve, narrows_receive_view, narrows_loan or
+   narrows_take is out. */
 narrows_error narrows_close(narrows_node *node);
 
 /* Waits until something came for the node, narrows_wake was called or the time has passed, and takes
    in what came. It does not say which: look at what you wait for after it. It does not wait if
-   something came since the last wait. */
+   something came since the last wait, or if a subscriber has a message. */
 narrows_error narrows_wait(narrows_node *node, int64_t timeout);
 
 /* Ends the wait that the node's thread is in, or else its next. For any thread at any time. */
@@ -254,7 +257,8 @@ narrows_error narrows_offer(narrows_node *node, const char *name, narrows_functi
                             void *user);
 
 /* Serves calls of what is offered until it has served some, a link came up or ended, or the time has
-   passed. *served, which may be NULL, is how many messages of calls; 0 if there is news of a link.
+   passed. *served, which may be NULL, is how many messages of calls; 0 if there is news of a link,
+   or, in a node that publishes, if anything else came.
    NARROWS_AGAIN, NARROWS_TIMEOUT. */
 narrows_error narrows_serve(narrows_node *node, int64_t timeout, size_t *served);
 
@@ -287,6 +291,108 @@ typedef void (*narrows_seen)(void *user, const char *node, const char *service, 
 /* Calls the function for each service that nodes of this user offer, in the order of their names.
    NARROWS_ARGUMENT. */
 narrows_error narrows_services(narrows_node *node, narrows_seen seen, void *user);
+
+/* Topics. */
+
+/* A topic is messages of one type for whoever subscribes: each is written once, to a slot of the
+   publisher's memory, and read there by all. Types are described as for services. Programs in Rust
+   and C++ publish and subscribe to the same topics. */
+
+/* What becomes of a message for which a subscriber's queue has no room. */
+typedef enum narrows_overflow {
+    NARROWS_OVERFLOW_DROP_OLDEST = 0, /* It takes the place of the oldest, which is lost. */
+    NARROWS_OVERFLOW_DROP_NEWEST = 1, /* It is lost. */
+    NARROWS_OVERFLOW_WAIT = 2         /* The publisher waits. */
+} narrows_overflow;
+
+/* How a topic is published; what is 0 is as usual. Begin with narrows_topic how = NARROWS_TOPIC; */
+typedef struct narrows_topic {
+    size_t size;          /* sizeof(narrows_topic). */
+    uint32_t slots;       /* Messages in memory at a time: one that is written, those of the history,
+                             and of each subscriber its holds, and its depth unless its oldest may be
+                             lost; 32. */
+    uint32_t subscribers; /* How many there may be at a time; 16. */
+    uint32_t history;     /* Of the latest messages so many are kept for later subscribers; 0. */
+} narrows_topic;
+
+#define NARROWS_TOPIC {sizeof(narrows_topic), 0, 0, 0}
+
+/* How one subscribes; what is 0 is as usual. Begin with
+   narrows_subscription how = NARROWS_SUBSCRIPTION; */
+typedef struct narrows_subscription {
+    size_t size;       /* sizeof(narrows_subscription). */
+    uint32_t depth;    /* Messages that may wait to be taken, up to a power of two; 8. */
+    uint32_t holds;    /* Messages that may be kept after they were taken, 1 to 15; 2. */
+    uint32_t history;  /* So many of the latest messages that were published before; 0. */
+    uint32_t overflow; /* A narrows_overflow. */
+} narrows_subscription;
+
+#define NARROWS_SUBSCRIPTION {sizeof(narrows_subscription), 0, 0, 0, 0}
+
+/* Publishes a topic of a type that is described so, with messages of at most so many bytes. options
+   may be NULL. Subscribers are let in by narrows_publish, narrows_loan, narrows_subscribers,
+   narrows_serve, narrows_wait and narrows_hear: call one of them now and then.
+   NARROWS_NAME, NARROWS_TAKEN, NARROWS_ARGUMENT (a description that is none, more history than
+   slots), NARROWS_TOO_LONG (more than 1 GiB of slots), NARROWS_FULL, NARROWS_SYSTEM. */
+narrows_error narrows_open_publisher(narrows_node *node, const char *topic, const char *type,
+                                     size_t longest, const narrows_topic *options,
+                                     narrows_publisher **publisher);
+
+/* Publishes it no more. Subscribers are told when they have taken what there is.
+   NARROWS_OUTSTANDING while memory of narrows_loan is out. */
+narrows_error narrows_close_publisher(narrows_publisher *publisher);
+
+/* Publishes a message, which is copied. It waits for a slot, and for room with subscribers for which
+   it is to wait, until the time has passed; nothing was published then.
+   NARROWS_AGAIN, NARROWS_TIMEOUT, NARROWS_TOO_LONG, NARROWS_OUTSTANDING, NARROWS_ARGUMENT. */
+narrows_error narrows_publish(narrows_publisher *publisher, const void *message, size_t length,
+                              int64_t timeout);
+
+/* Memory of so many bytes to make a message in, which has what was there before. Until it is
+   published or returned, every other call with this publisher is NARROWS_OUTSTANDING.
+   Errors as for narrows_publish. */
+narrows_error narrows_loan(narrows_publisher *publisher, size_t length, void **memory,
+                           int64_t timeout);
+
+/* Publishes so many of its bytes, from the first on. NARROWS_ARGUMENT: it is not, or no longer, memory
+   of this publisher's, or has fewer. */
+narrows_error narrows_publish_loan(narrows_publisher *publisher, void *memory, size_t length);
+
+/* Gives the memory back; nothing is published. NARROWS_ARGUMENT. */
+narrows_error narrows_return_loan(narrows_publisher *publisher, void *memory);
+
+/* Lets subscribers in, lets go who is gone, and says how many there are. NARROWS_OUTSTANDING,
+   NARROWS_ARGUMENT. */
+narrows_error narrows_subscribers(narrows_publisher *publisher, size_t *count);
+
+/* Subscribes to a topic of a type that is described so, and waits until it is published and its
+   publisher has let this subscriber in. With a time of 0 it does not wait, and calls with the
+   subscriber look for the topic. options may be NULL.
+   NARROWS_TYPES (the sentence has both), NARROWS_TIMEOUT, NARROWS_REFUSED (the publisher has too few
+   slots or places), NARROWS_NAME, NARROWS_ARGUMENT, NARROWS_FULL, NARROWS_SYSTEM. */
+narrows_error narrows_open_subscriber(narrows_node *node, const char *topic, const char *type,
+                                      const narrows_subscription *options, int64_t timeout,
+                                      narrows_subscriber **subscriber);
+
+/* Subscribes no more. NARROWS_OUTSTANDING while messages of narrows_take are out. */
+narrows_error narrows_close_subscriber(narrows_subscriber *subscriber);
+
+/* Takes the next message where it is; *sample stays readable until narrows_return_sample, whatever
+   becomes of the publisher. One that breaks the rules can change the bytes meanwhile: check a copy
+   of what must not change. *length is what the publisher said: see that it fits the type.
+   NARROWS_PEER_GONE, once: the publisher has gone, and all that it published is taken; calls from
+   here on look for the next.
+   NARROWS_AGAIN, NARROWS_TIMEOUT, NARROWS_OUTSTANDING (as many are out as may be), NARROWS_ARGUMENT,
+   and those of narrows_open_subscriber. */
+narrows_error narrows_take(narrows_subscriber *subscriber, const void **sample, size_t *length,
+                           int64_t timeout);
+
+/* Gives a message back. NARROWS_ARGUMENT: not, or no longer, one of this subscriber's. */
+narrows_error narrows_return_sample(narrows_subscriber *subscriber, const void *sample);
+
+/* How many messages of its publisher were lost, because they were not taken in time.
+   NARROWS_ARGUMENT. */
+narrows_error narrows_lost(narrows_subscriber *subscriber, uint32_t *count);
 
 /* Without copies. */
 

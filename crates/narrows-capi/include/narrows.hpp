@@ -1,43 +1,19 @@
-// Narrows from C++17, over narrows.h alone: services with types, messages, and memory that is lent,
-// each given back by its destructor. docs/CPP.md has an example and says what holds.
+// Narrows from C++17, over narrows.h alone: services and topics with types, messages, and memory that
+// is lent, each given back by its destructor. docs/CPP.md has an example and says what holds.
 //
 // Whatever can fail returns a narrows::result: a value, or an error with its sentence. Nothing here
 // throws but result::value(). A node, with all that is made of it, belongs to one thread at a time;
-// it closes when it and the last of its peers, clients, loans and views are gone.
+// it closes when it and the last of its peers, clients, publishers, subscribers, loans and views are
+// gone.
 #ifndef NARROWS_HPP
 #define NARROWS_HPP
 
-#include <narrows_types.hpp>
-
-#include <memory>
+#include <narrows_node.hpp>
+#include <narrows_topics.hpp>
 
 namespace narrows {
 
 namespace detail {
-
-inline done finished(narrows_error code)
-{
-    if (code != NARROWS_OK)
-        return error(code);
-    return nothing();
-}
-
-/// A value of these bytes: none if no value of the type has so many.
-template <class T>
-std::optional<typename payload<T>::out> value_of(const void *bytes, std::size_t length)
-{
-    auto value = payload<T>::room(length);
-    if (length > payload<T>::longest(length) || !payload<T>::filled(value, length))
-        return std::nullopt;
-    if (length > 0)
-        std::memcpy(payload<T>::memory(value), bytes, length);
-    return value;
-}
-
-/// A function that a node serves.
-struct served {
-    virtual ~served() = default;
-};
 
 template <class Q, class R, class F> struct function : served {
     explicit function(F body) : body(std::move(body)) {}
@@ -63,18 +39,6 @@ template <class Q, class R, class F> struct function : served {
     }
     F body;
 };
-
-/// A node with what it serves, which outlives it.
-struct open_node {
-    explicit open_node(narrows_node *handle) : handle(handle) {}
-    open_node(const open_node &) = delete;
-    open_node &operator=(const open_node &) = delete;
-    ~open_node() { narrows_close(handle); }
-    narrows_node *handle;
-    std::vector<std::unique_ptr<served>> functions;
-};
-
-using shared_node = std::shared_ptr<open_node>;
 
 } // namespace detail
 
@@ -238,7 +202,7 @@ private:
     std::shared_ptr<detail::open_flow> flow_;
 };
 
-/// A service that a node offers.
+/// A service, or topic, that a node offers.
 struct service {
     std::string node, name, what;
 };
@@ -274,8 +238,8 @@ public:
         return detail::finished(code);
     }
 
-    /// Serves calls until some were served, a link came up or ended, or the time has passed. How
-    /// many messages of calls that were.
+    /// Serves calls until some were served, a link came up or ended, or the time has passed, and
+    /// lets in who subscribes. How many messages of calls that were.
     result<std::size_t> run(nanoseconds timeout = forever)
     {
         std::size_t served = 0;
@@ -297,7 +261,26 @@ public:
         return found;
     }
 
-    /// The services that nodes of this user offer.
+    /// Publishes values of a type under a name. longest is how many values a message has at most
+    /// that is a slice; what else a topic is to be like is narrows.h's.
+    template <class T>
+    result<publisher<T>> publish(const std::string &topic, std::size_t longest = 1024,
+                                 narrows_topic how = NARROWS_TOPIC)
+    {
+        return publisher<T>::open(node_, topic, longest, how);
+    }
+
+    /// Subscribes to a topic, which may be published later: this waits for it. With a time of 0 it
+    /// does not, and the subscriber looks for the topic when it takes.
+    template <class T>
+    result<subscriber<T>> subscribe(const std::string &topic,
+                                    narrows_subscription how = NARROWS_SUBSCRIPTION,
+                                    nanoseconds timeout = patience)
+    {
+        return subscriber<T>::open(node_, topic, how, timeout);
+    }
+
+    /// The services and topics that nodes of this user offer.
     result<std::vector<service>> services() const
     {
         std::vector<service> all;

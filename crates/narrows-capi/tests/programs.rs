@@ -164,7 +164,10 @@ fn cpp_test(name: &str, language: &Language) {
 }
 
 fn cpp_beside(name: &str, language: &Language) {
-    run_beside(&cpp(name), language, rust::run);
+    match name {
+        "topics" => run_beside(&cpp(name), language, rust::topics),
+        _ => run_beside(&cpp(name), language, rust::services),
+    };
 }
 
 fn linx_attacked(name: &str, language: &Language) {
@@ -242,7 +245,7 @@ macro_rules! in_cpp_alone {
 
 in_cpp_alone! {
     cpp_test: messages;
-    cpp_beside: services;
+    cpp_beside: services topics;
 }
 
 in_each_language! {
@@ -256,7 +259,7 @@ in_each_language! {
     mqx_test: pools queues sends processors reborn;
     mqx_beside: mixed;
     mqx_example: hops;
-    native_test: refused started mail gone shared offered;
+    native_test: refused started mail gone shared offered published;
     native_example: offload;
 }
 

@@ -95,6 +95,7 @@ mod node;
 mod outlet;
 mod parked;
 mod publisher;
+mod reader;
 mod sample;
 mod seek;
 mod share;
@@ -104,6 +105,15 @@ mod subscriber;
 mod topic;
 mod typed;
 mod wait;
+
+/// Topics without Rust types: what programs in other languages use. No promise is made for it.
+#[doc(hidden)]
+pub mod untyped {
+    pub use crate::loan::Lent;
+    pub use crate::outlet::Outlet;
+    pub use crate::reader::Reader;
+    pub use crate::sample::Taken;
+}
 
 pub use client::{Client, Find};
 #[cfg(feature = "serde")]

@@ -1,24 +1,92 @@
 //! Memory of a publisher, lent to make a value in.
 #![allow(unsafe_code)]
 
-use std::cell::RefMut;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::time::Duration;
 
 use narrows::platform::OwnMemory as _;
 
 use crate::error::Error;
-use crate::outlet::{Inner, Outlet};
+use crate::outlet::Outlet;
 use crate::publisher::Publisher;
 use crate::typed::{Payload, Typed};
+
+/// A slot that is being written: it is published, or put back.
+#[must_use]
+#[derive(Debug)]
+pub struct Lent {
+    slot: usize,
+    at: NonNull<u8>,
+    len: usize,
+}
+
+impl Lent {
+    /// Where its bytes are, which nobody else reads or writes meanwhile. They have what was there
+    /// before.
+    #[must_use]
+    pub fn at(&self) -> NonNull<u8> {
+        self.at
+    }
+
+    /// How many there are.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "what is lent has bytes")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+}
+
+impl Outlet {
+    /// Lends memory for so many bytes. Until it is published or put back, the publisher does
+    /// nothing else: [`Error::Busy`].
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn loan(&self, len: usize, within: Option<Duration>) -> Result<Lent, Error> {
+        let mut inner = self.inner()?;
+        let slot = self.lend(&mut inner, len, within)?;
+        let (at, region) = (self.place(slot), inner.memory.region_mut());
+        // SAFETY: the slot is lent, and is nobody else's until it is published: no subscriber has
+        // it, and whatever else could write it is behind `inner`, which is kept from all but `end`.
+        let bytes = unsafe { region.slice_mut(at, len as u32) };
+        match bytes.map(|bytes| NonNull::from(bytes).cast()) {
+            Some(at) => {
+                inner.lent = true;
+                Ok(Lent { slot, at, len })
+            }
+            None => {
+                inner.stock.put_back(slot);
+                Err(self.size_error())
+            }
+        }
+    }
+
+    /// Publishes so many bytes of what was lent by this publisher, and no more than that.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn send_lent(&self, lent: Lent, len: usize) -> Result<(), Error> {
+        let mut inner = self.inner.try_borrow_mut().map_err(|_| Error::Busy)?;
+        inner.lent = false;
+        self.publish(&mut inner, lent.slot, len.min(lent.len))
+    }
+
+    /// Takes back what was lent by this publisher.
+    pub fn put_back(&self, lent: &Lent) {
+        if let Ok(mut inner) = self.inner.try_borrow_mut() {
+            inner.lent = false;
+            inner.stock.put_back(lent.slot);
+        }
+    }
+}
 
 /// Memory of a publisher to make a value in, which has what was there before. Dropped, it is
 /// published by nobody.
 pub struct Loan<'a, T: Payload + ?Sized> {
     outlet: &'a Outlet,
-    inner: RefMut<'a, Inner>,
     /// None once it was published.
-    slot: Option<usize>,
+    lent: Option<Lent>,
     value: NonNull<T>,
 }
 
@@ -46,16 +114,13 @@ impl<T: Typed> Publisher<[T]> {
 impl<'a, T: Payload + ?Sized> Loan<'a, T> {
     fn new(publisher: &'a Publisher<T>, len: usize) -> Result<Loan<'a, T>, Error> {
         let outlet = &*publisher.outlet;
-        let mut inner = outlet.inner()?;
-        let slot = outlet.lend(&mut inner, len)?;
-        let (at, region) = (outlet.place(slot), inner.memory.region_mut());
-        // SAFETY: the slot is lent to this loan, and to nobody else until it is published: no
-        // subscriber has it, and whatever else could write it is behind `inner`.
-        let bytes = unsafe { region.slice_mut(at, len as u32) };
-        match bytes.and_then(T::of_mut).map(NonNull::from) {
-            Some(value) => Ok(Loan { outlet, inner, slot: Some(slot), value }),
+        let lent = outlet.loan(len, outlet.patience)?;
+        let bytes = NonNull::slice_from_raw_parts(lent.at, len);
+        // SAFETY: they are this loan's alone until it is published or put back.
+        match T::of_mut(unsafe { &mut *bytes.as_ptr() }).map(NonNull::from) {
+            Some(value) => Ok(Loan { outlet, lent: Some(lent), value }),
             None => {
-                inner.stock.put_back(slot);
+                outlet.put_back(&lent);
                 Err(outlet.size_error())
             }
         }
@@ -67,17 +132,14 @@ impl<'a, T: Payload + ?Sized> Loan<'a, T> {
     /// See [`Error`].
     pub fn send(mut self) -> Result<(), Error> {
         let len = size_of_val(&*self);
-        match self.slot.take() {
-            Some(slot) => self.outlet.publish(&mut self.inner, slot, len),
-            None => Ok(()),
-        }
+        self.lent.take().map_or(Ok(()), |lent| self.outlet.send_lent(lent, len))
     }
 }
 
 impl<T: Payload + ?Sized> Drop for Loan<'_, T> {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot {
-            self.inner.stock.put_back(slot);
+        if let Some(lent) = &self.lent {
+            self.outlet.put_back(lent);
         }
     }
 }
@@ -87,7 +149,7 @@ impl<T: Payload + ?Sized> Deref for Loan<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: `new` found it in memory that stays mapped while `inner` is kept, and which
+        // SAFETY: `new` found it in memory that stays mapped while the publisher is kept, and which
         // nobody but this loan reads or writes.
         unsafe { self.value.as_ref() }
     }

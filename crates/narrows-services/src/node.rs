@@ -285,7 +285,8 @@ impl Node {
     }
 
     /// Whether this node offers something under this name.
-    pub(crate) fn has(&self, name: &Name) -> Result<bool, Error> {
+    #[doc(hidden)]
+    pub fn has(&self, name: &Name) -> Result<bool, Error> {
         let served = self.inner.served.try_borrow().map_err(|_| Error::Busy)?;
         Ok(self.has_topic(name) || served.iter().any(|one| one.service == *name))
     }

@@ -29,10 +29,12 @@ pub(crate) struct Inner {
     /// Messages until it is seen to subscribers that come and go.
     pub(crate) until: u32,
     pub(crate) memory: Exposed,
+    /// A slot is being written.
+    pub(crate) lent: bool,
 }
 
 /// See the module page.
-pub(crate) struct Outlet {
+pub struct Outlet {
     pub(crate) node: Node,
     pub(crate) name: Name,
     pub(crate) port: Port,
@@ -54,17 +56,52 @@ impl Published for Outlet {
     }
 
     fn attend(&self) -> Result<(), Error> {
-        self.attend_in(&mut *self.inner()?)
+        Outlet::attend(self)
     }
 }
 
 impl Outlet {
+    /// Lets in who wants to subscribe, and lets go who is gone.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    pub fn attend(&self) -> Result<(), Error> {
+        self.attend_in(&mut *self.inner()?)
+    }
+
     pub(crate) fn size_error(&self) -> Error {
         Error::Size(self.name.to_string())
     }
 
+    /// What changes, unless a slot is being written.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
     pub(crate) fn inner(&self) -> Result<RefMut<'_, Inner>, Error> {
-        self.inner.try_borrow_mut().map_err(|_| Error::Busy)
+        let inner = self.inner.try_borrow_mut().map_err(|_| Error::Busy)?;
+        if inner.lent { Err(Error::Busy) } else { Ok(inner) }
+    }
+
+    /// Publishes bytes. Waits for subscribers that are to miss none.
+    ///
+    /// # Errors
+    /// See [`Error`]; nothing was published.
+    pub fn send(&self, bytes: &[u8], within: Option<Duration>) -> Result<(), Error> {
+        let mut inner = self.inner()?;
+        let slot = self.lend(&mut inner, bytes.len(), within)?;
+        if inner.memory.region().write(self.place(slot), bytes).is_err() {
+            inner.stock.put_back(slot);
+            return Err(self.size_error());
+        }
+        self.publish(&mut inner, slot, bytes.len())
+    }
+
+    /// How many subscribe.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    pub fn subscribers(&self) -> Result<usize, Error> {
+        Ok(self.inner()?.subscribers.iter().flatten().count())
     }
 
     /// Where a slot begins.
@@ -73,7 +110,12 @@ impl Outlet {
     }
 
     /// A slot to be written.
-    pub(crate) fn lend(&self, inner: &mut Inner, len: usize) -> Result<usize, Error> {
+    pub(crate) fn lend(
+        &self,
+        inner: &mut Inner,
+        len: usize,
+        within: Option<Duration>,
+    ) -> Result<usize, Error> {
         if len > self.size as usize {
             return Err(self.size_error());
         }
@@ -82,7 +124,7 @@ impl Outlet {
             if let Some(slot) = self.try_lend(inner)? {
                 return Ok(slot);
             }
-            let deadline = *deadline.get_or_insert_with(|| Deadline::within(self.patience));
+            let deadline = *deadline.get_or_insert_with(|| Deadline::within(within));
             if deadline.is_over() {
                 return Err(self.full());
             }
@@ -125,7 +167,7 @@ impl Outlet {
         Ok(slot)
     }
 
-    /// As [`Published::attend`], by who has all that is inside.
+    /// As [`Outlet::attend`], by who has all that is inside.
     fn attend_in(&self, inner: &mut Inner) -> Result<(), Error> {
         let mut node = self.node.below()?;
         node.poll();
@@ -207,9 +249,12 @@ impl Outlet {
         Ok(shown)
     }
 
-    /// Publishes what a slot has.
+    /// Publishes what a slot has. The slot is free again if that fails.
     pub(crate) fn publish(&self, inner: &mut Inner, slot: usize, len: usize) -> Result<(), Error> {
-        let mut node = self.node.below()?;
+        let Ok(mut node) = self.node.below() else {
+            inner.stock.put_back(slot);
+            return Err(Error::Busy);
+        };
         let words = [len as u32, 0];
         let mut with = Vec::with_capacity(inner.subscribers.len());
         for (at, subscriber) in inner.subscribers.iter_mut().enumerate() {

@@ -3,10 +3,7 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use narrows::platform::OwnMemory as _;
-
 use crate::error::Error;
-use crate::node::Published as _;
 use crate::outlet::Outlet;
 use crate::typed::Payload;
 
@@ -25,15 +22,7 @@ impl<T: Payload + ?Sized> Publisher<T> {
     /// # Errors
     /// See [`Error`]; nothing was published.
     pub fn send(&self, value: &T) -> Result<(), Error> {
-        let bytes = value.bytes();
-        let outlet = &*self.outlet;
-        let mut inner = outlet.inner()?;
-        let slot = outlet.lend(&mut inner, bytes.len())?;
-        if inner.memory.region().write(outlet.place(slot), bytes).is_err() {
-            inner.stock.put_back(slot);
-            return Err(outlet.size_error());
-        }
-        outlet.publish(&mut inner, slot, bytes.len())
+        self.outlet.send(value.bytes(), self.outlet.patience)
     }
 
     /// How many subscribe.
@@ -41,7 +30,7 @@ impl<T: Payload + ?Sized> Publisher<T> {
     /// # Errors
     /// [`Error::Busy`].
     pub fn subscribers(&self) -> Result<usize, Error> {
-        Ok(self.outlet.inner()?.subscribers.iter().flatten().count())
+        self.outlet.subscribers()
     }
 
     /// Lets in who wants to subscribe, and lets go who is gone.

@@ -59,28 +59,16 @@ impl Joined {
     }
 }
 
-/// A message of a topic, where its publisher made it. Dropped, it is the publisher's again.
-pub struct Sample<T: ?Sized> {
+/// A message without its type, where its publisher made it. Dropped, it is the publisher's again.
+pub struct Taken {
     pub(crate) joined: Rc<Joined>,
     pub(crate) sample: memory::Sample,
     /// Where it is in the publisher's memory, and bytes of it.
     pub(crate) at: u32,
     pub(crate) len: u32,
-    pub(crate) of: PhantomData<fn() -> Box<T>>,
 }
 
-impl<T: Payload + ?Sized> Sample<T> {
-    /// A copy of the value.
-    ///
-    /// # Errors
-    /// [`Error::Length`] if it is no value of the type.
-    #[inline]
-    pub fn read(&self) -> Result<T::Owned, Error> {
-        let copy = |to: &mut [u8]| self.joined.region.read(self.at, to);
-        let read = typed::read::<T, _>(self.len(), copy).ok().flatten();
-        read.ok_or_else(|| Error::Length(self.joined.topic.to_string()))
-    }
-
+impl Taken {
     /// Bytes of it.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -93,6 +81,63 @@ impl<T: Payload + ?Sized> Sample<T> {
         self.len == 0
     }
 
+    /// Where it is, for as long as this is kept. A publisher that does not keep to what subscribers
+    /// hold may write there meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if it is not in the publisher's memory.
+    pub fn place(&self) -> Result<*const u8, Error> {
+        let place = self.joined.region.at(self.at, self.len);
+        place.ok_or_else(|| self.no_value())
+    }
+
+    fn no_value(&self) -> Error {
+        Error::Length(self.joined.topic.to_string())
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.joined.queue.borrow_mut().give_back(self.sample);
+    }
+}
+
+/// A message of a topic, where its publisher made it. Dropped, it is the publisher's again.
+pub struct Sample<T: ?Sized> {
+    taken: Taken,
+    of: PhantomData<fn() -> Box<T>>,
+}
+
+impl<T: Payload + ?Sized> Sample<T> {
+    #[inline]
+    pub(crate) fn new(taken: Taken) -> Sample<T> {
+        Sample { taken, of: PhantomData }
+    }
+
+    /// A copy of the value.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if it is no value of the type.
+    #[inline]
+    pub fn read(&self) -> Result<T::Owned, Error> {
+        let Taken { joined, at, .. } = &self.taken;
+        let copy = |to: &mut [u8]| joined.region.read(*at, to);
+        let read = typed::read::<T, _>(self.len(), copy).ok().flatten();
+        read.ok_or_else(|| self.taken.no_value())
+    }
+
+    /// Bytes of it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.taken.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.taken.is_empty()
+    }
+
     /// The value where it is; none if it is no value of the type.
     ///
     /// # Safety
@@ -101,15 +146,10 @@ impl<T: Payload + ?Sized> Sample<T> {
     #[inline]
     #[must_use]
     pub unsafe fn trusted(&self) -> Option<&T> {
+        let Taken { joined, at, len, .. } = &self.taken;
         // SAFETY: as the caller vouches, nobody writes there until this is dropped, which gives it
         // back.
-        let bytes = unsafe { self.joined.region.slice(self.at, self.len) };
+        let bytes = unsafe { joined.region.slice(*at, *len) };
         T::of(bytes?)
-    }
-}
-
-impl<T: ?Sized> Drop for Sample<T> {
-    fn drop(&mut self) {
-        self.joined.queue.borrow_mut().give_back(self.sample);
     }
 }

@@ -21,6 +21,12 @@ pub(crate) fn name_of(service: &str) -> Result<Name, Error> {
     name.filter(|_| service.len() <= Name::MAX - SUFFIX).ok_or_else(|| Error::Name(service.into()))
 }
 
+/// Whether a text may describe a type.
+pub(crate) fn check_description(text: &str) -> Result<(), Error> {
+    let none = text.is_empty() || text.contains(char::is_whitespace);
+    if none { Err(Error::Description(text.into())) } else { Ok(()) }
+}
+
 /// A service that is a function: its name, and what it takes and gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
@@ -37,11 +43,8 @@ impl Signature {
     /// # Errors
     /// [`Error::Name`]; [`Error::Description`] if a description is empty or has a space.
     pub fn new(service: &str, request: &str, response: &str) -> Result<Signature, Error> {
-        for text in [request, response] {
-            if text.is_empty() || text.contains(char::is_whitespace) {
-                return Err(Error::Description(text.into()));
-            }
-        }
+        check_description(request)?;
+        check_description(response)?;
         let name = name_of(service)?;
         let types = format!("call {request} {response}");
         let function = format!("{service}-{:08x}", hash(&types));

@@ -1,29 +1,18 @@
 //! What others publish: found by name, and read where it is.
 
-use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use narrows::endpoint::Port;
-use narrows::link::Name;
-use narrows::memory::{self, MAX_HOLDS, Overflow, Terms};
-use narrows_host::full_fence;
+use narrows::memory::{Overflow, Terms};
 
-use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::events::{self, Count, What};
-use crate::join::{Answer, MOST_SLOTS, Said, Shown};
-use crate::node::{Node, open_port};
-use crate::sample::{Joined, Sample};
-use crate::seek::{LONGEST, Seek};
-use crate::signature::name_of;
+use crate::node::Node;
+use crate::reader::Reader;
+use crate::sample::Sample;
 use crate::typed::{Payload, described};
 
 /// How long a topic is waited for where nothing is said.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Looks in vain after which is looked whether the publisher is there.
-const SEE_TO: u32 = 64;
 
 /// A topic to subscribe to, if its subscriber is to be other than [`Node::subscriber`] makes it.
 #[must_use]
@@ -97,15 +86,9 @@ impl Subscribe {
     /// # Errors
     /// See [`Error`].
     pub fn subscriber<T: Payload + ?Sized>(self) -> Result<Subscriber<T>, Error> {
-        let (node, patience) = (self.node.clone(), self.patience);
+        let patience = self.patience;
         let subscriber = self.begin::<T>()?;
-        let deadline = Deadline::within(patience);
-        while !subscriber.is_joined()? {
-            if deadline.is_over() {
-                return Err(subscriber.not_found());
-            }
-            node.below()?.wait_any(subscriber.left(deadline));
-        }
+        subscriber.reader.join(patience)?;
         Ok(subscriber)
     }
 
@@ -115,47 +98,25 @@ impl Subscribe {
 
     /// A subscriber that has not found its topic yet.
     pub(crate) fn begin<T: Payload + ?Sized>(self) -> Result<Subscriber<T>, Error> {
-        let Subscribe { node, topic, terms, history, .. } = self;
-        let (name, types) = (name_of(&topic)?, described::<T>());
-        if !(1..=MAX_HOLDS).contains(&terms.holds) || terms.depth > MOST_SLOTS {
-            return Err(Error::Terms(topic));
-        }
-        let history = history.min(terms.depth);
-        let port = open_port(&mut *node.below()?)?;
-        let seek = RefCell::new(Seek::new(node.clone(), name, types, port, terms, history));
-        let (joined, vain, failed) = (RefCell::new(None), Cell::new(0), Cell::new(None));
-        let count = Count::new("taken", &name);
-        Ok(Subscriber { node, name, port, seek, joined, vain, failed, count, of: PhantomData })
+        Ok(Subscriber { reader: self.reader(described::<T>())?, of: PhantomData })
     }
-}
 
-/// A subscriber, whatever it takes, as who waits for it has it.
-pub(crate) trait Waits {
-    /// Whether there is something for [`Subscriber::take`], be it an error. If not, the node is
-    /// woken by what comes, or there is [something to do](Waits::due_in) after a while.
+    /// The same without its type, which is described so.
     ///
     /// # Errors
-    /// [`Error::Busy`].
-    fn is_ready(&self) -> Result<bool, Error>;
-
-    /// How long until there is something to do whatever comes, if it is.
-    fn due_in(&self) -> Option<Duration>;
+    /// See [`Error`].
+    #[doc(hidden)]
+    pub fn reader(self, types: String) -> Result<Reader, Error> {
+        let Subscribe { node, topic, terms, history, .. } = self;
+        Reader::new(node, topic, types, terms, history)
+    }
 }
 
 /// Takes what is published of a topic. Where the publisher has gone, [`Subscriber::take`] and
 /// [`Subscriber::receive`] say so once, when all that it had published is taken, and look for the
 /// next from then on.
 pub struct Subscriber<T: ?Sized> {
-    node: Node,
-    name: Name,
-    port: Port,
-    seek: RefCell<Seek>,
-    joined: RefCell<Option<Rc<Joined>>>,
-    /// Looks in vain.
-    vain: Cell<u32>,
-    /// What the next look says.
-    failed: Cell<Option<Error>>,
-    count: Count,
+    pub(crate) reader: Reader,
     of: PhantomData<fn() -> Box<T>>,
 }
 
@@ -166,114 +127,7 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     /// See [`Error`]: [`Error::Gone`] once if the publisher has gone.
     #[inline]
     pub fn take(&self) -> Result<Option<Sample<T>>, Error> {
-        let joined = self.joined.try_borrow().map_err(|_| Error::Busy)?;
-        if let Some(joined) = joined.as_ref() {
-            let mut queue = joined.queue.borrow_mut();
-            let taken = queue.take(full_fence).map_err(|_| Error::Holds(self.topic()))?;
-            let wanted = taken.is_some() && queue.is_wanted(full_fence);
-            drop(queue);
-            if wanted {
-                joined.wake();
-            }
-            if let Some(sample) = taken {
-                self.count.add();
-                return self.checked(joined, sample).map(Some);
-            }
-        }
-        drop(joined);
-        self.nothing()
-    }
-
-    /// What a publisher named, if it is in its memory.
-    #[inline]
-    fn checked(&self, joined: &Rc<Joined>, sample: memory::Sample) -> Result<Sample<T>, Error> {
-        let Shown { slots, count, size, .. } = joined.shown;
-        let [len, _] = sample.words;
-        if sample.slot >= count || len > size {
-            joined.queue.borrow_mut().give_back(sample);
-            return Err(Error::Length(self.topic()));
-        }
-        // Below the end of the region, as was found when it was mapped.
-        let at = slots.wrapping_add(sample.slot.wrapping_mul(size));
-        Ok(Sample { joined: Rc::clone(joined), sample, at, len, of: PhantomData })
-    }
-
-    #[cold]
-    fn nothing(&self) -> Result<Option<Sample<T>>, Error> {
-        self.vain.set(self.vain.get().wrapping_add(1));
-        let ended = self.joined.borrow().as_ref().is_none_or(|joined| joined.ended.get());
-        if ended || self.vain.get().is_multiple_of(SEE_TO) {
-            self.see_to()?;
-        }
-        self.failed.take().map_or(Ok(None), Err)
-    }
-
-    /// Sees to what is not in the queue: whether the publisher is there, and where it is not, the
-    /// next.
-    ///
-    /// # Errors
-    /// [`Error::Busy`].
-    fn see_to(&self) -> Result<(), Error> {
-        let joined = self.joined.borrow().clone();
-        let Some(joined) = joined else {
-            return match self.seek.borrow_mut().step() {
-                Ok(made) => {
-                    if made.is_some() {
-                        events::tell(What::Joined, &self.name);
-                    }
-                    *self.joined.borrow_mut() = made.map(Rc::new);
-                    Ok(())
-                }
-                Err(Error::Busy) => Err(Error::Busy),
-                Err(error) => {
-                    events::tell(What::Refused, &self.name);
-                    self.failed.set(Some(error));
-                    Ok(())
-                }
-            };
-        };
-        let mut node = self.node.below()?;
-        node.poll();
-        let mut bytes = [0; LONGEST];
-        while let Ok(Some(message)) = node.try_receive_into(self.port, &mut bytes) {
-            let ended = Answer { note: joined.note.place(), said: Said::Ended };
-            if message.from == joined.publisher
-                && Answer::decode(message.bytes(&bytes)) == Some(ended)
-            {
-                joined.ended.set(true);
-            }
-        }
-        if node.link(joined.publisher.link).check().is_err() {
-            joined.ended.set(true);
-        }
-        drop(node);
-        // Asked last: what it had published before it ended is there by now.
-        if joined.ended.get() && joined.queue.borrow().is_empty() {
-            self.joined.borrow_mut().take();
-            joined.leave();
-            self.seek.borrow_mut().restart();
-            events::tell(What::Lost, &self.name);
-            self.failed.set(Some(Error::Gone(self.topic())));
-        }
-        Ok(())
-    }
-
-    /// Whether there is a queue.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub(crate) fn is_joined(&self) -> Result<bool, Error> {
-        self.see_to()?;
-        self.failed.take().map_or_else(|| Ok(self.joined.borrow().is_some()), Err)
-    }
-
-    /// How much time is left until there is something to do whatever comes, or until the deadline.
-    pub(crate) fn left(&self, deadline: Deadline) -> Option<Duration> {
-        deadline.left().into_iter().chain(self.due_in()).min()
-    }
-
-    pub(crate) fn node(&self) -> &Node {
-        &self.node
+        Ok(self.reader.take()?.map(Sample::new))
     }
 
     /// Waits for the next message, and takes it.
@@ -281,73 +135,14 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     /// # Errors
     /// See [`Error`]: [`Error::Gone`] once if the publisher has gone and all that it had published
     /// is taken; [`Error::NotFound`] if there is none in time.
+    #[inline]
     pub fn receive(&self, within: Option<Duration>) -> Result<Sample<T>, Error> {
-        let deadline = Deadline::within(within);
-        loop {
-            if let Some(sample) = self.take()? {
-                return Ok(sample);
-            }
-            if self.is_ready()? {
-                continue;
-            }
-            if deadline.is_over() {
-                let joined = self.joined.borrow().is_some();
-                let why = if joined { Error::Nothing } else { Error::NotFound };
-                return Err(why(self.topic()));
-            }
-            self.node.below()?.wait_any(self.left(deadline));
-        }
+        self.reader.receive(within).map(Sample::new)
     }
 
     /// Messages that were lost, because they were not taken in time.
     #[must_use]
     pub fn lost(&self) -> u32 {
-        self.joined.borrow().as_ref().map_or(0, |joined| joined.queue.borrow().lost())
-    }
-
-    pub(crate) fn not_found(&self) -> Error {
-        Error::NotFound(self.topic())
-    }
-
-    /// Is woken by no message.
-    pub(crate) fn disarm(&self) {
-        if let Some(joined) = self.joined.borrow().as_ref() {
-            joined.queue.borrow().disarm();
-        }
-    }
-
-    fn topic(&self) -> String {
-        self.name.to_string()
-    }
-}
-
-impl<T: Payload + ?Sized> Waits for Subscriber<T> {
-    fn is_ready(&self) -> Result<bool, Error> {
-        if let Some(joined) = self.joined.borrow().as_ref() {
-            let queue = joined.queue.borrow();
-            queue.disarm();
-            if !queue.is_empty() {
-                return Ok(true);
-            }
-        }
-        self.see_to()?;
-        let failed = self.failed.take();
-        let ready = failed.is_some();
-        self.failed.set(failed);
-        let joined = self.joined.borrow();
-        Ok(ready || joined.as_ref().is_some_and(|joined| !joined.queue.borrow().arm(full_fence)))
-    }
-
-    fn due_in(&self) -> Option<Duration> {
-        let seeks = self.joined.borrow().is_none();
-        seeks.then(|| self.seek.borrow().due().saturating_duration_since(Instant::now()))
-    }
-}
-
-impl<T: ?Sized> Drop for Subscriber<T> {
-    fn drop(&mut self) {
-        if let Some(joined) = self.joined.get_mut() {
-            joined.leave();
-        }
+        self.reader.lost()
     }
 }

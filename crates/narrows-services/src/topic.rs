@@ -15,7 +15,7 @@ use crate::join::MOST_SLOTS;
 use crate::node::{Node, open_port};
 use crate::outlet::{Inner, Outlet};
 use crate::publisher::Publisher;
-use crate::signature::name_of;
+use crate::signature::{check_description, name_of};
 use crate::stock::Stock;
 use crate::typed::{Payload, described, hash};
 
@@ -96,10 +96,21 @@ impl Topic {
     /// # Errors
     /// See [`Error`].
     pub fn publisher<T: Payload + ?Sized>(self) -> Result<Publisher<T>, Error> {
+        let longest = T::longest(self.longest);
+        let outlet = self.outlet(&described::<T>(), longest)?;
+        Ok(Publisher { outlet, of: PhantomData })
+    }
+
+    /// The same without its type, which is described so and has at most so many bytes.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    #[doc(hidden)]
+    pub fn outlet(self, types: &str, longest: usize) -> Result<Rc<Outlet>, Error> {
         let name = name_of(&self.name)?;
-        let types = described::<T>();
+        check_description(types)?;
         let too_large = || Error::Size(self.name.clone());
-        let size = u32::try_from(T::longest(self.longest)).map_err(|_| too_large())?;
+        let size = u32::try_from(longest).map_err(|_| too_large())?;
         let size = size.max(1).checked_next_multiple_of(LINE).ok_or_else(too_large)?;
         if self.slots == 0 || self.slots > MOST_SLOTS || self.history >= self.slots {
             return Err(Error::Slots(self.name, self.slots));
@@ -124,14 +135,14 @@ impl Topic {
         drop(below);
         let stock = Stock::new(self.slots as usize, self.history as usize);
         let subscribers = (0..self.subscribers).map(|_| None).collect();
-        let inner = Inner { subscribers, stock, until: 0, memory };
+        let inner = Inner { subscribers, stock, until: 0, memory, lent: false };
         let outlet = Rc::new(Outlet {
             count: Count::new("published", &name),
             queue,
             slots_at: queues,
             slots: self.slots,
             size,
-            types: hash(&types),
+            types: hash(types),
             history: self.history,
             patience: self.patience,
             name,
@@ -141,6 +152,6 @@ impl Topic {
         });
         let published: Weak<Outlet> = Rc::downgrade(&outlet);
         outlet.node.publishes(published);
-        Ok(Publisher { outlet, of: PhantomData })
+        Ok(outlet)
     }
 }

@@ -11,7 +11,8 @@ use rustix::time::Timespec;
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::node::Node;
-use crate::subscriber::{Subscriber, Waits};
+use crate::reader::Reader;
+use crate::subscriber::Subscriber;
 use crate::typed::Payload;
 
 /// How long a node that spins does so until it looks at descriptors, which takes a system call.
@@ -24,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(1 << 30);
 pub struct Key(usize);
 
 enum Member<'a> {
-    Subscriber(&'a dyn Waits),
+    Subscriber(&'a Reader),
     Descriptor(BorrowedFd<'a>, PollFlags),
     Timer { every: Duration, next: Instant },
     Removed,
@@ -93,10 +94,11 @@ impl<'a> WaitSet<'a> {
     where
         T: Payload + ?Sized,
     {
-        if !self.node.is(subscriber.node()) {
+        let reader = &subscriber.reader;
+        if !self.node.is(reader.node()) {
             return Err(Error::OtherNode);
         }
-        Ok(self.add(Member::Subscriber(subscriber)))
+        Ok(self.add(Member::Subscriber(reader)))
     }
 
     /// Waits for a descriptor too. It is ready for as long as it can be read from, and where its

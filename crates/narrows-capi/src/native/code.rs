@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fmt::Display;
+use std::time::Duration;
 
 use narrows::endpoint::{
     CallError, Failure, FlowError, LinkError, PortError, SendError, ServeError,
@@ -197,18 +198,40 @@ impl From<OpenError> for Fault {
 
 impl From<narrows_services::Error> for Fault {
     fn from(error: narrows_services::Error) -> Fault {
-        use narrows_services::Error as Service;
+        use narrows_services::{Error as Service, Refusal};
         let code = match error {
             Service::Link(_, error) => return error.into(),
             Service::Flow(_, error) => return error.into(),
+            Service::Open(error) => return error.into(),
+            Service::Busy => return Code::Busy.into(),
             Service::Name(_) => Code::Name,
-            Service::Description(_) => Code::Argument,
-            // Nobody had it in the time that was given.
-            Service::NotFound(_) => Code::Timeout,
-            Service::Types { .. } => Code::Types,
+            Service::Description(_) | Service::Slots(..) | Service::Terms(_) => Code::Argument,
+            // It was not there in the time that was given.
+            Service::NotFound(_) | Service::Nothing(_) | Service::Full(_) => Code::Timeout,
+            Service::Types { .. } | Service::Refused(_, Refusal::Types) => Code::Types,
+            Service::Refused(..) => Code::Refused,
+            Service::Offered(_) => Code::Taken,
+            Service::Ports => Code::Full,
+            Service::Size(_) => Code::TooLong,
+            Service::Gone(_) => Code::PeerGone,
+            Service::Holds(_) => Code::Outstanding,
             _ => Code::System,
         };
         Fault::said(code, error)
+    }
+}
+
+/// Whether a time of C's is none to wait.
+#[inline]
+pub(super) fn at_once(within: Option<Duration>) -> bool {
+    within == Some(Duration::ZERO)
+}
+
+/// What a call that did not wait says of what has not happened.
+pub(super) fn hurried<T>(within: Option<Duration>, outcome: Outcome<T>) -> Outcome<T> {
+    match outcome {
+        Err(fault) if fault.code == Code::Timeout && at_once(within) => Err(Code::Again.into()),
+        other => other,
     }
 }
 

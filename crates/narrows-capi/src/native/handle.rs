@@ -1,9 +1,9 @@
-//! Handles: what C has of a node, a peer or a flow.
+//! Handles: what C has of a node, a peer, a flow, a publisher or a subscriber.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bits of a handle: the kind of thing, its node's slot, its place there, and which life of it.
-const KIND: u32 = 2;
+const KIND: u32 = 3;
 const SLOT: u32 = 10;
 const PLACE: u32 = 16;
 
@@ -16,6 +16,8 @@ pub(super) enum Kind {
     Node = 1,
     Peer = 2,
     Flow = 3,
+    Publisher = 4,
+    Subscriber = 5,
 }
 
 /// Which thing a handle means.
@@ -32,7 +34,7 @@ pub(super) struct Handle {
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// The number of the next life, in this process and its children. With pointers of 64 bits none
-/// comes twice in any time; with 32, one in 16 does.
+/// comes twice in any time; with 32, one in 8 does.
 pub(super) fn serial() -> u64 {
     // Relaxed: nothing is read because of it.
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -67,12 +69,12 @@ mod tests {
 
     #[test]
     fn a_handle_says_what_it_was_made_of_and_nothing_else_is_one() {
-        for (kind, slot, place) in
-            [(Kind::Node, 0, 0), (Kind::Peer, 1023, 65535), (Kind::Flow, 7, 4096)]
-        {
+        let all = [Kind::Node, Kind::Peer, Kind::Flow, Kind::Publisher, Kind::Subscriber];
+        let places = [(0, 0), (1023, 65535), (7, 4096), (1, 1), (512, 3)];
+        for (kind, (slot, place)) in all.into_iter().zip(places) {
             let handle = Handle { kind, slot, place, serial: serial() };
             assert_eq!(Handle::of(handle.word(), kind), Some(handle));
-            for other in [Kind::Node, Kind::Peer, Kind::Flow].into_iter().filter(|o| *o != kind) {
+            for other in all.into_iter().filter(|other| *other != kind) {
                 assert_eq!(Handle::of(handle.word(), other), None);
             }
         }

@@ -14,3 +14,4 @@ mod places;
 mod served;
 mod spans;
 mod table;
+mod topics;

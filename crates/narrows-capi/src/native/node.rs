@@ -1,23 +1,26 @@
 //! A node as C has it: its peers and flows, what it offers, and what of it is in C's hands.
+#![allow(unsafe_code)]
 
+use std::cell::RefMut;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use narrows::endpoint::{
     FlowId, Function, Lent, Port, Received, Select, Served, Sink, Source, What,
 };
 use narrows::link::{LinkId, Name};
 use narrows::strategy::Strategy;
-use narrows_host::{Bell, Node, Options, explain};
-use narrows_services::Signature;
+use narrows_host::{Bell, Options, explain};
+use narrows_services::{Node, Signature};
 
-use super::code::{Code, Fault, Outcome};
+use super::code::{Code, Fault, Outcome, at_once};
 use super::handle::{Handle, Kind, serial};
 use super::memory::Memory;
 use super::places::Places;
 use super::served::{Body, Offered};
 use super::spans::Spans;
+use super::topics::{Publishing, Subscribed, attend, look};
 
 /// Peers of which those that are gone are looked for first when there is one more.
 const MANY: usize = 64;
@@ -44,8 +47,10 @@ pub(super) struct Flow {
 /// What is behind a node's lock.
 pub(super) struct State {
     pub serial: u64,
-    slot: u16,
+    pub slot: u16,
     pub node: Node,
+    pub publishers: Places<Publishing>,
+    pub subscribers: Places<Subscribed>,
     pub peers: Places<LinkId>,
     pub flows: Places<Flow>,
     pub memory: Memory,
@@ -61,6 +66,11 @@ pub(super) struct State {
     measures: bool,
 }
 
+// SAFETY: what is not Send in it are the node, and what has the node too: publishers, subscribers
+// and what those have taken. All of it stays in here, no function of C's that is served gets any of
+// it, and a state is used and dropped by whoever has its slot's lock, or took it out under that.
+unsafe impl Send for State {}
+
 /// A name of C's.
 pub(super) fn name(text: &str) -> Outcome<Name> {
     let said = |error| Fault::said(Code::Name, format_args!("'{text}' is no name: {error}"));
@@ -73,20 +83,6 @@ pub(super) fn strategy(text: &str) -> Outcome<Strategy> {
         return Ok(Strategy::default());
     }
     text.parse().map_err(|error| Fault::said(Code::Strategy, explain(text, error, &[])))
-}
-
-/// Whether a time of C's is none to wait.
-#[inline]
-pub(super) fn at_once(within: Option<Duration>) -> bool {
-    within == Some(Duration::ZERO)
-}
-
-/// What a call that did not wait says of what has not happened.
-pub(super) fn hurried<T>(within: Option<Duration>, outcome: Outcome<T>) -> Outcome<T> {
-    match outcome {
-        Err(fault) if fault.code == Code::Timeout && at_once(within) => Err(Code::Again.into()),
-        other => other,
-    }
 }
 
 impl State {
@@ -103,17 +99,22 @@ impl State {
         if settings.engine {
             options = options.copy_engine(None);
         }
-        let mut node = options.node()?;
+        let node = Node::with(options)?;
+        let mut below = node.below()?;
         let system = |error| Fault::said(Code::System, format_args!("cannot make a bell: {error}"));
         let bell = Bell::new().map_err(|error| system(error.into()))?;
-        node.platform().listen(&bell).map_err(system)?;
-        node.platform_mut().set_tracing(settings.measure);
+        below.platform().listen(&bell).map_err(system)?;
+        below.platform_mut().set_tracing(settings.measure);
+        drop(below);
         let (peers, flows, memory, handles) = Default::default();
         let (kept, library, services, spans) = Default::default();
+        let (publishers, subscribers) = Default::default();
         let state = State {
             serial: serial(),
             slot,
             node,
+            publishers,
+            subscribers,
             peers,
             flows,
             memory,
@@ -128,13 +129,19 @@ impl State {
         Ok((state, Arc::new(bell)))
     }
 
+    /// The node below.
+    #[inline]
+    pub fn node(&self) -> Outcome<RefMut<'_, narrows_host::Node>> {
+        Ok(self.node.below()?)
+    }
+
     /// The handle of a link's peer.
     pub fn peer_of(&mut self, link: LinkId) -> Outcome<usize> {
         if let Some(handle) = self.handles.get(&link) {
             return Ok(*handle);
         }
         if self.peers.count() >= self.many {
-            let node = &mut self.node;
+            let mut node = self.node.below()?;
             self.peers.retain(|link| node.link(*link).peer().is_ok());
             self.handles.retain(|link, _| node.link(*link).peer().is_ok());
             self.many = MANY.max(2 * self.peers.count());
@@ -148,7 +155,7 @@ impl State {
 
     /// Looks for a node.
     pub fn hunt(&mut self, name: Name, within: Option<Duration>) -> Outcome<usize> {
-        let node = &mut self.node;
+        let mut node = self.node.below()?;
         for link in self.peers.values() {
             // What it left is received first; and C may have some of its memory.
             if node.link(*link).peer().is_ok_and(|(of, _)| of == name) && node.is_over(*link) {
@@ -159,6 +166,7 @@ impl State {
             true => node.try_hunt(&name)?.ok_or(Code::Again)?,
             false => node.hunt(&name, within)?,
         };
+        drop(node);
         self.peer_of(link)
     }
 
@@ -168,7 +176,7 @@ impl State {
             return Err(Code::Outstanding.into());
         }
         self.kept.retain(|(_, lent)| lent.from.link != link);
-        self.node.link(link).close();
+        self.node()?.link(link).close();
         self.handles.remove(&link);
         Ok(())
     }
@@ -187,15 +195,16 @@ impl State {
             return Ok(self.kept.remove(place).1);
         }
         let all = Select::default();
+        let mut node = self.node.below()?;
         if !at_once(within) {
-            return Ok(self.node.receive(port, &all, within)?);
+            return Ok(node.receive(port, &all, within)?);
         }
-        if let Some(lent) = self.node.try_receive(port, &all)? {
+        if let Some(lent) = node.try_receive(port, &all)? {
             return Ok(lent);
         }
         // A program that never waits hears of ends of links all the same.
-        self.node.poll();
-        Ok(self.node.try_receive(port, &all)?.ok_or(Code::Again)?)
+        node.poll();
+        Ok(node.try_receive(port, &all)?.ok_or(Code::Again)?)
     }
 
     /// Keeps a message for the next that asks.
@@ -212,7 +221,8 @@ impl State {
         within: Option<Duration>,
     ) -> Outcome<(Received, bool)> {
         if self.kept.is_empty() {
-            let (quick, _) = self.node.take_first_to(port, |len, _| buffer.get_mut(..len));
+            let mut node = self.node()?;
+            let (quick, _) = node.take_first_to(port, |len, _| buffer.get_mut(..len));
             if let Some(received) = quick {
                 return Ok((received, true));
             }
@@ -221,15 +231,16 @@ impl State {
         let received = *lent;
         if received.what != What::Message {
             // A notice has bytes of the stack's own.
-            self.node.release(lent);
+            self.node()?.release(lent);
             return Ok((Received { len: 0, ..received }, true));
         }
         let Some(part) = buffer.get_mut(..received.len) else {
             self.put_back(port, lent);
             return Ok((received, false));
         };
-        let read = self.node.read(&lent, 0, part);
-        self.node.release(lent);
+        let mut node = self.node()?;
+        let read = node.read(&lent, 0, part);
+        node.release(lent);
         read.map_err(|_| Fault::from(Code::PeerGone))?;
         Ok((received, true))
     }
@@ -238,9 +249,9 @@ impl State {
     pub fn close_port(&mut self, port: Port) -> Outcome {
         while let Some(place) = self.kept.iter().position(|(at, _)| *at == port) {
             let (_, lent) = self.kept.remove(place);
-            self.node.release(lent);
+            self.node()?.release(lent);
         }
-        Ok(self.node.close(port)?)
+        Ok(self.node()?.close(port)?)
     }
 
     /// Offers a function.
@@ -252,19 +263,28 @@ impl State {
         Ok(())
     }
 
+    /// Whether a function is offered as a service of this name.
+    pub fn serves(&self, service: &str) -> bool {
+        self.services.iter().any(|one| one.as_str() == service)
+    }
+
     /// Offers a function as a service.
     pub fn offer_service(&mut self, signature: &Signature, body: Body, user: usize) -> Outcome {
         if self.services.contains(signature.service()) {
             return Err(Code::Taken.into());
         }
-        signature.offer(&mut self.node)?;
+        if self.node.has(signature.service())? {
+            return Err(Code::Taken.into());
+        }
+        signature.offer(&mut *self.node()?)?;
         self.services.push(*signature.service());
         self.offer(Offered::new(*signature.function(), body, user))
     }
 
-    /// Serves calls.
+    /// Serves calls, and lets subscribers in.
     pub fn serve(&mut self, within: Option<Duration>) -> Outcome<usize> {
-        let State { node, library, .. } = self;
+        let State { node, library, publishers, .. } = self;
+        let topics = attend(publishers)?;
         let mut bodies: Vec<_> = library
             .iter_mut()
             .map(|offered| {
@@ -276,15 +296,60 @@ impl State {
             .collect();
         let mut functions: Vec<Function<'_>> =
             bodies.iter_mut().map(|(name, run)| Function { name: *name, run }).collect();
-        if at_once(within) {
-            node.poll();
-            let served = node.try_serve(&mut functions);
-            return if served > 0 { Ok(served) } else { Err(Code::Again.into()) };
+        let mut node = node.below()?;
+        if !topics && !at_once(within) {
+            return Ok(match node.serve(&mut functions, within)? {
+                Served::Calls(count) => count,
+                _ => 0,
+            });
         }
-        Ok(match node.serve(&mut functions, within)? {
-            Served::Calls(count) => count,
-            _ => 0,
-        })
+        // What subscribers ask comes to ports, which ends no wait for calls alone.
+        let end = within.and_then(|within| Instant::now().checked_add(within));
+        node.poll();
+        let mut served = node.try_serve(&mut functions);
+        if served == 0 && !at_once(within) {
+            node.wait_any(within);
+            node.poll();
+            served = node.try_serve(&mut functions);
+        }
+        drop(node);
+        attend(publishers)?;
+        match served {
+            0 if at_once(within) => Err(Code::Again.into()),
+            0 if end.is_some_and(|end| Instant::now() >= end) => Err(Code::Timeout.into()),
+            served => Ok(served),
+        }
+    }
+
+    /// Lets in who subscribes.
+    pub fn attend(&self) -> Outcome {
+        attend(&self.publishers).map(|_| ())
+    }
+
+    /// Whether C has anything of it.
+    pub fn is_out(&self) -> bool {
+        self.memory.is_out(None)
+            || self.publishers.values().any(|one| one.outlet().is_err())
+            || self.subscribers.values().any(Subscribed::is_out)
+    }
+
+    /// Waits until something came for the node, and takes it in.
+    pub fn wait(&mut self, within: Option<Duration>) -> Outcome {
+        self.attend()?;
+        let (ready, due) = look(&self.subscribers)?;
+        let mut node = self.node()?;
+        if !ready {
+            node.wait_any(within.into_iter().chain(due).min());
+        }
+        node.poll();
+        drop(node);
+        self.attend()
+    }
+
+    /// Has whatever comes ring the node, unless something is there.
+    pub fn arm(&mut self) -> Outcome {
+        let (ready, _) = look(&self.subscribers)?;
+        if ready || self.node()?.arm() { Err(Code::Again.into()) } else { Ok(()) }
     }
 
     /// What was measured so far.
@@ -293,7 +358,7 @@ impl State {
             let how = "the node was opened without NARROWS_MEASURE, so nothing was measured";
             return Err(Fault::said(Code::Argument, how));
         }
-        self.spans.add(&self.node.platform().take_trace());
+        self.spans.add(&self.node.below()?.platform().take_trace());
         Ok(&self.spans)
     }
 }

@@ -11,6 +11,7 @@ use narrows_host::Bell;
 use super::code::{Code, Outcome};
 use super::handle::{Handle, Kind, SLOTS};
 use super::node::{Flow, Settings, State};
+use super::topics::{Publishing, Subscribed};
 use crate::per_process::OfProcess;
 
 /// A place for a node.
@@ -114,7 +115,7 @@ pub(super) fn flow<R>(word: usize, act: impl FnOnce(Over<'_>) -> Outcome<R>) -> 
     let (handle, mut held) = hold(word, Kind::Flow)?;
     let State { node, flows, memory, .. } = held.as_deref_mut().ok_or(Code::Closed)?;
     let flow = flows.get(handle.place, handle.serial).ok_or(Code::Closed)?;
-    act(Over { node, flow, memory })
+    act(Over { node: &mut *node.below()?, flow, memory })
 }
 
 /// Does something with the node of a flow, which is at this place of its node's table.
@@ -136,6 +137,7 @@ pub(super) fn close_flow(word: usize) -> Outcome {
     if memory.is_out_for(flow.id) {
         return Err(Code::Outstanding.into());
     }
+    let mut node = node.below()?;
     match node.flow(flow.id).close() {
         // Its link was closed, and the flow with it.
         Ok(()) | Err(narrows::endpoint::FlowError::Unknown) => {}
@@ -145,11 +147,51 @@ pub(super) fn close_flow(word: usize) -> Outcome {
     Ok(())
 }
 
+/// Does something with a publisher.
+pub(super) fn publisher<R>(
+    word: usize,
+    act: impl FnOnce(&mut Publishing) -> Outcome<R>,
+) -> Outcome<R> {
+    let (handle, mut held) = hold(word, Kind::Publisher)?;
+    let state = held.as_deref_mut().ok_or(Code::Closed)?;
+    act(state.publishers.get(handle.place, handle.serial).ok_or(Code::Closed)?)
+}
+
+/// Closes a publisher.
+pub(super) fn close_publisher(word: usize) -> Outcome {
+    let (handle, mut held) = hold(word, Kind::Publisher)?;
+    let publishers = &mut held.as_deref_mut().ok_or(Code::Closed)?.publishers;
+    publishers.get(handle.place, handle.serial).ok_or(Code::Closed)?.outlet()?;
+    publishers.take(handle.place, handle.serial);
+    Ok(())
+}
+
+/// Does something with a subscriber.
+pub(super) fn subscriber<R>(
+    word: usize,
+    act: impl FnOnce(&mut Subscribed) -> Outcome<R>,
+) -> Outcome<R> {
+    let (handle, mut held) = hold(word, Kind::Subscriber)?;
+    let state = held.as_deref_mut().ok_or(Code::Closed)?;
+    act(state.subscribers.get(handle.place, handle.serial).ok_or(Code::Closed)?)
+}
+
+/// Closes a subscriber.
+pub(super) fn close_subscriber(word: usize) -> Outcome {
+    let (handle, mut held) = hold(word, Kind::Subscriber)?;
+    let subscribers = &mut held.as_deref_mut().ok_or(Code::Closed)?.subscribers;
+    if subscribers.get(handle.place, handle.serial).ok_or(Code::Closed)?.is_out() {
+        return Err(Code::Outstanding.into());
+    }
+    subscribers.take(handle.place, handle.serial);
+    Ok(())
+}
+
 /// Closes a node.
 pub(super) fn close(word: usize) -> Outcome {
     let (handle, mut held) = hold(word, Kind::Node)?;
     let state = held.as_deref().filter(|state| state.serial == handle.serial);
-    if state.ok_or(Code::Closed)?.memory.is_out(None) {
+    if state.ok_or(Code::Closed)?.is_out() {
         return Err(Code::Outstanding.into());
     }
     let state = held.take();

@@ -1,11 +1,13 @@
-//! A program in Rust beside one in C++: each uses a service of the other's.
+//! Programs in Rust beside ones in C++: each uses services and topics of the other's.
 
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use narrows_host::Options;
-use narrows_services::{Error, FromBytes, Immutable, IntoBytes, KnownLayout, Node, Typed};
+use narrows_services::{
+    Error, FromBytes, Immutable, IntoBytes, KnownLayout, Node, Overflow, Typed,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Typed)]
 #[repr(C)]
@@ -22,11 +24,11 @@ struct Line {
     style: [u8; 4],
 }
 
-/// Serves and calls until all was as it should be.
+/// What ends when all was as it should be.
 pub struct Beside(Option<JoinHandle<Result<(), Error>>>);
 
-/// Starts it in the directory of a program's nodes.
-pub fn run(directory: &Path) -> Beside {
+/// Serves and calls, in the directory of a program's nodes.
+pub fn services(directory: &Path) -> Beside {
     let options = Options::new("rust").directory(directory);
     Beside(Some(thread::spawn(move || {
         let node = Node::with(options)?;
@@ -47,6 +49,35 @@ pub fn run(directory: &Path) -> Beside {
         for count in [1, 0, 500] {
             let all = vec![Point { x: 1.5, y: -2.0 }; count];
             assert_eq!(scaled.call(&all)?, vec![Point { x: 3.0, y: -4.0 }; count]);
+        }
+        Ok(())
+    })))
+}
+
+/// Publishes and subscribes until all was as it should be.
+pub fn topics(directory: &Path) -> Beside {
+    let options = Options::new("rust").directory(directory);
+    Beside(Some(thread::spawn(move || {
+        let node = Node::with(options)?;
+        let lines = node.publisher::<Line>("rust.lines")?;
+        while lines.subscribers()? == 0 {
+            node.run_once(Some(Duration::from_millis(10)))?;
+        }
+        for number in 0..100 {
+            let mut line = lines.loan()?;
+            let end = Point { x: 1.0, y: 2.0 * number as f32 };
+            *line = Line { ends: [Point { x: 0.0, y: 0.0 }, end], color: number, style: [0; 4] };
+            line.send()?;
+        }
+        drop(lines);
+        let other = node.subscriber::<[f32]>("cpp.points").map(|_| ()).unwrap_err();
+        let said = "it is [Point{x@0:f32,y@4:f32}8], and this program has [f32]";
+        assert!(other.to_string().contains(said), "{other}");
+        let points =
+            node.subscribe("cpp.points").overflow(Overflow::Wait).subscriber::<[Point]>()?;
+        for count in 0..20 {
+            let some = points.receive(Some(Duration::from_secs(60)))?.read()?;
+            assert_eq!(some, vec![Point { x: count as f32, y: -1.0 }; count]);
         }
         Ok(())
     })))

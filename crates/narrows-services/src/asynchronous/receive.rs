@@ -8,8 +8,9 @@ use crate::asynchronous::reactor::{Look, Reactor};
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::parked::Ticket;
+use crate::reader::Reader;
 use crate::sample::Sample;
-use crate::subscriber::{self, Waits as _};
+use crate::subscriber;
 use crate::typed::Payload;
 
 /// Receives what is published of a topic. With the feature `futures` it is a stream, which says
@@ -32,14 +33,15 @@ where
     T: Payload + ?Sized,
 {
     let deadline = Deadline::within(patience);
+    let reader = &subscriber.reader;
     let joined = reactor.wait(|| {
-        if subscriber.is_joined()? {
+        if reader.is_joined()? {
             return Ok(Look::Done(()));
         }
         if deadline.is_over() {
-            return Err(subscriber.not_found());
+            return Err(reader.not_found());
         }
-        Ok(Look::Again(subscriber.left(deadline)))
+        Ok(Look::Again(reader.left(deadline)))
     });
     joined.await?;
     let ticket = reactor.ticket();
@@ -47,9 +49,9 @@ where
 }
 
 /// Whoever waits for messages. Dropped, it is woken by none.
-struct Armed<'a, T: Payload + ?Sized>(&'a subscriber::Subscriber<T>);
+struct Armed<'a>(&'a Reader);
 
-impl<T: Payload + ?Sized> Drop for Armed<'_, T> {
+impl Drop for Armed<'_> {
     fn drop(&mut self) {
         self.0.disarm();
         // Another that waits for this subscriber arms it again.
@@ -61,12 +63,13 @@ fn look<T>(subscriber: &subscriber::Subscriber<T>) -> Result<Look<Sample<T>>, Er
 where
     T: Payload + ?Sized,
 {
-    while subscriber.is_ready()? {
+    let reader = &subscriber.reader;
+    while reader.is_ready()? {
         if let Some(sample) = subscriber.take()? {
             return Ok(Look::Done(sample));
         }
     }
-    Ok(Look::Again(subscriber.due_in()))
+    Ok(Look::Again(reader.due_in()))
 }
 
 impl<W: Watch, T: Payload + ?Sized> Subscriber<W, T> {
@@ -75,8 +78,8 @@ impl<W: Watch, T: Payload + ?Sized> Subscriber<W, T> {
     /// # Errors
     /// As [`crate::Subscriber::receive`].
     pub async fn receive(&self) -> Result<Sample<T>, Error> {
-        let armed = Armed(&self.subscriber);
-        self.reactor.wait(|| look(armed.0)).await
+        let _armed = Armed(&self.subscriber.reader);
+        self.reactor.wait(|| look(&self.subscriber)).await
     }
 
     /// The subscriber as other programs have it.

@@ -5,8 +5,7 @@ use std::ffi::{c_int, c_void};
 use narrows::endpoint::CallError;
 
 use super::{Length, Out, at_once, bytes, room, within};
-use crate::native::code::{Code, Outcome, answer};
-use crate::native::node::hurried;
+use crate::native::code::{Code, Outcome, answer, hurried};
 use crate::native::table::{self, Over};
 
 /// `narrows_started`.

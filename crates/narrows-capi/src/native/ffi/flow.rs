@@ -5,8 +5,8 @@ use std::ffi::{c_char, c_int, c_void};
 use narrows::endpoint::Address;
 
 use super::{Out, Phases, name, text, within};
-use crate::native::code::{Code, answer};
-use crate::native::node::{self, hurried};
+use crate::native::code::{Code, answer, hurried};
+use crate::native::node;
 use crate::native::table::{self, Over};
 
 /// Opens a flow of calls.
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn narrows_open_flow(
         table::peer(peer as usize, |state, link| {
             let within = within(timeout);
             let (function, strategy) = (node::name(function)?, node::strategy(strategy)?);
-            let opened = state.node.open_flow(link, &function, strategy, longest, within);
+            let opened = state.node()?.open_flow(link, &function, strategy, longest, within);
             let opened = hurried(within, opened.map_err(Into::into))?;
             flow.put(state.keep(opened, link)? as *mut c_void);
             Ok(())
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn narrows_open_flow_to_port(
         let strategy = unsafe { text(strategy, Code::Strategy) }?.unwrap_or_default();
         table::peer(peer as usize, |state, link| {
             let (within, strategy) = (within(timeout), node::strategy(strategy)?);
-            let opened = state.node.open_flow_to(Address { link, port }, strategy, within);
+            let opened = state.node()?.open_flow_to(Address { link, port }, strategy, within);
             let opened = hurried(within, opened.map_err(Into::into))?;
             flow.put(state.keep(opened, link)? as *mut c_void);
             Ok(())

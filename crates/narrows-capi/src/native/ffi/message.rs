@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_void};
 use narrows::endpoint::{Address, Message, Received, What};
 
 use super::{Length, Out, at_once, bytes, room, within};
-use crate::native::code::{Code, Fault, Outcome, answer};
-use crate::native::node::{State, hurried};
+use crate::native::code::{Code, Fault, Outcome, answer, hurried};
+use crate::native::node::State;
 use crate::native::table::{self, Over};
 
 /// `narrows_origin`.
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn narrows_send_marked(
         table::peer(peer as usize, |state, link| {
             let (to, within) = (Address { link, port: to }, within(timeout));
             let message = Message::new(message).priority(priority).tag(tag);
-            let node = &mut state.node;
+            let mut node = state.node()?;
             let sent = match at_once(within) {
                 true => node.try_send(from, to, message),
                 false => node.send(from, to, message, within),
@@ -151,15 +151,16 @@ pub unsafe extern "C" fn narrows_receive_view(
             let lent = hurried(within, state.next(port, within))?;
             let received = *lent;
             if received.what != What::Message {
-                state.node.release(lent);
+                state.node()?.release(lent);
                 length.put(0);
                 return came(state, &received, origin.as_ref());
             }
             if let Err(fault) = came(state, &received, origin.as_ref()) {
-                state.node.release(lent);
+                state.node()?.release(lent);
                 return Err(fault);
             }
-            let at = state.memory.show(&mut state.node, lent)?;
+            let State { node, memory, .. } = state;
+            let at = memory.show(&mut *node.below()?, lent)?;
             view.put(at as *const c_void);
             length.put(received.len);
             Ok(())
@@ -171,5 +172,7 @@ pub unsafe extern "C" fn narrows_receive_view(
 /// Gives a message back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_release(node: *mut c_void, view: *const c_void) -> c_int {
-    answer(table::node(node as usize, |state| state.memory.release(&mut state.node, view as usize)))
+    answer(table::node(node as usize, |State { node, memory, .. }| {
+        memory.release(&mut *node.below()?, view as usize)
+    }))
 }

@@ -15,6 +15,7 @@ mod own;
 mod peer;
 mod serve;
 mod service;
+mod topic;
 
 pub use call::*;
 pub use flow::*;
@@ -24,6 +25,7 @@ pub use own::*;
 pub use peer::*;
 pub use serve::*;
 pub use service::*;
+pub use topic::*;
 
 pub use super::served::Body;
 pub use super::spans::{Phases, Times};
@@ -32,8 +34,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use super::code::{self, Code, Fault, Outcome};
-use super::node::at_once;
+use super::code::{self, Code, Fault, Outcome, at_once};
 
 /// A place for a result.
 struct Out<T>(NonNull<T>);
@@ -135,6 +136,40 @@ unsafe fn text<'a>(from: *const c_char, wrong: Code) -> Outcome<Option<&'a str>>
 unsafe fn name<'a>(from: *const c_char) -> Outcome<&'a str> {
     // SAFETY: as was promised.
     unsafe { text(from, Code::Name) }?.ok_or(Code::Argument.into())
+}
+
+/// A size of options beyond this is none.
+const MOST: usize = 4096;
+
+/// Options of C's, which begin with their size and end their last member at `end`: what follows
+/// that in memory is nobody's. If there are none, the usual ones.
+///
+/// # Safety
+/// See the module page. Any bits are a `T`.
+unsafe fn known<T: Copy>(options: *const T, end: usize, usual: T, called: &str) -> Outcome<T> {
+    if options.is_null() {
+        return Ok(usual);
+    }
+    // SAFETY: it is valid, and its size is its first member, whatever else there is of it.
+    let size = unsafe { options.cast::<usize>().read_unaligned() };
+    let wrong = |what: &str| Fault::said(Code::Argument, format_args!("{called}: {what}"));
+    if !(end..=MOST).contains(&size) {
+        let macro_name = called.to_uppercase();
+        return Err(wrong(&format!("its size is not set: begin with {macro_name}")));
+    }
+    // SAFETY: that many bytes are there, as C says.
+    let all = unsafe { bytes(options.cast::<c_void>(), size) }?;
+    // A program of a later version may ask for what this one does not know.
+    let unknown = all.get(size_of::<T>()..).unwrap_or_default();
+    if unknown.iter().any(|byte| *byte != 0) {
+        return Err(wrong("it asks for what this version of the library does not know"));
+    }
+    let mut known = usual;
+    // SAFETY: all members end by `end`, there is as much in both, and any bits are a `T`.
+    unsafe {
+        std::ptr::copy_nonoverlapping(options.cast::<u8>(), (&raw mut known).cast::<u8>(), end);
+    }
+    Ok(known)
 }
 
 /// A time of C's.

@@ -4,12 +4,13 @@ use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 
-use super::{Out, bytes, name, text, within};
+use super::{Out, known, name, text, within};
 use crate::native::code::{Code, Fault, Outcome, answer};
 use crate::native::node::Settings;
 use crate::native::table;
 
 /// `narrows_options`.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Options {
     size: usize,
@@ -24,52 +25,25 @@ const MEASURE: u32 = 2;
 const COPY_ENGINE: u32 = 4;
 /// Where the last member ends: what follows it in memory is nobody's.
 const END: usize = offset_of!(Options, flags) + size_of::<u32>();
-/// A size beyond this is none.
-const MOST: usize = 4096;
 
 /// What C says of a node.
 ///
 /// # Safety
 /// See the module page.
 unsafe fn settings<'a>(options: *const Options) -> Outcome<Settings<'a>> {
-    let usual = Settings {
-        domain: None,
-        directory: None,
-        longest: 0,
-        background: true,
-        measure: false,
-        engine: false,
-    };
-    if options.is_null() {
-        return Ok(usual);
-    }
-    // SAFETY: it is valid, and its size is its first member, whatever else there is of it.
-    let size = unsafe { options.cast::<usize>().read_unaligned() };
-    let wrong = |what: &str| Fault::said(Code::Argument, format_args!("narrows_options: {what}"));
-    if !(END..=MOST).contains(&size) {
-        return Err(wrong("its size is not set: begin with NARROWS_OPTIONS"));
-    }
-    // SAFETY: that many bytes are there, as C says.
-    let all = unsafe { bytes(options.cast::<c_void>(), size) }?;
-    // A program of a later version may ask for what this one does not know.
-    let unknown = all.get(size_of::<Options>()..).unwrap_or_default();
-    if unknown.iter().any(|byte| *byte != 0) {
-        return Err(wrong("it asks for what this version of the library does not know"));
-    }
-    let mut known = Options {
-        size,
+    let usual = Options {
+        size: 0,
         domain: std::ptr::null(),
         directory: std::ptr::null(),
         longest_message: 0,
         flags: 0,
     };
-    // SAFETY: all members end by `END`, and there is as much in both.
-    unsafe {
-        std::ptr::copy_nonoverlapping(options.cast::<u8>(), (&raw mut known).cast::<u8>(), END);
-    }
+    // SAFETY: as was promised, and any bits are such options.
+    let known = unsafe { known(options, END, usual, "narrows_options") }?;
     let flags = known.flags;
     if flags & !(NO_THREAD | MEASURE | COPY_ENGINE) != 0 {
-        return Err(wrong("it has a flag that this version of the library does not know"));
+        let what = "narrows_options: it has a flag that this version of the library does not know";
+        return Err(Fault::said(Code::Argument, what));
     }
     Ok(Settings {
         // SAFETY: strings, as was promised.
@@ -109,11 +83,7 @@ pub unsafe extern "C" fn narrows_close(node: *mut c_void) -> c_int {
 /// Waits for anything, and takes it in.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_wait(node: *mut c_void, timeout: i64) -> c_int {
-    answer(table::node(node as usize, |state| {
-        state.node.wait_any(within(timeout));
-        state.node.poll();
-        Ok(())
-    }))
+    answer(table::node(node as usize, |state| state.wait(within(timeout))))
 }
 
 /// Ends a node's wait.
@@ -129,7 +99,7 @@ pub unsafe extern "C" fn narrows_descriptor(node: *mut c_void, descriptor: *mut 
     let out = unsafe { Out::new(descriptor) };
     answer(out.and_then(|out| {
         table::node(node as usize, |state| {
-            out.put(state.node.platform().as_fd().as_raw_fd());
+            out.put(state.node()?.platform().as_fd().as_raw_fd());
             Ok(())
         })
     }))
@@ -138,18 +108,19 @@ pub unsafe extern "C" fn narrows_descriptor(node: *mut c_void, descriptor: *mut 
 /// Asks to be rung, before a sleep on the descriptor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_arm(node: *mut c_void) -> c_int {
-    answer(table::node(node as usize, |state| {
-        if state.node.arm() { Err(Code::Again.into()) } else { Ok(()) }
-    }))
+    answer(table::node(node as usize, |state| state.arm()))
 }
 
 /// Takes in what came, after a sleep on the descriptor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_hear(node: *mut c_void) -> c_int {
     answer(table::node(node as usize, |state| {
-        state.node.disarm();
-        state.node.platform().hear();
-        state.node.poll();
+        let mut node = state.node()?;
+        node.disarm();
+        node.platform().hear();
+        node.poll();
+        drop(node);
+        state.attend()?;
         Ok(())
     }))
 }
@@ -161,8 +132,9 @@ pub unsafe extern "C" fn narrows_peers(node: *mut c_void, count: *mut usize) -> 
     let out = unsafe { Out::new(count) };
     answer(out.and_then(|out| {
         table::node(node as usize, |state| {
-            state.node.poll();
-            out.put(state.node.links().count());
+            let mut node = state.node()?;
+            node.poll();
+            out.put(node.links().count());
             Ok(())
         })
     }))
@@ -171,7 +143,7 @@ pub unsafe extern "C" fn narrows_peers(node: *mut c_void, count: *mut usize) -> 
 /// Opens a port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_open_port(node: *mut c_void, port: u16) -> c_int {
-    answer(table::node(node as usize, |state| Ok(state.node.open(port)?)))
+    answer(table::node(node as usize, |state| Ok(state.node()?.open(port)?)))
 }
 
 /// Closes a port.

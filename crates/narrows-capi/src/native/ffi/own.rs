@@ -5,8 +5,7 @@ use std::ffi::{c_int, c_void};
 use narrows::endpoint::SendError;
 
 use super::{Out, at_once, within};
-use crate::native::code::answer;
-use crate::native::node::hurried;
+use crate::native::code::{answer, hurried};
 use crate::native::table::{self, Over};
 
 /// Hands out memory to make a message or request in.

@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::{Out, name, room, within};
-use crate::native::code::{Code, answer};
-use crate::native::node::{self, hurried};
+use crate::native::code::{Code, answer, hurried};
+use crate::native::node;
 use crate::native::table;
 
 /// Bytes of a name with its zero: `NARROWS_NAME_ROOM`.
@@ -35,8 +35,9 @@ pub unsafe extern "C" fn narrows_hunt(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_check(peer: *mut c_void) -> c_int {
     answer(table::peer(peer as usize, |state, link| {
-        state.node.poll();
-        Ok(state.node.link(link).check()?)
+        let mut node = state.node()?;
+        node.poll();
+        Ok(node.link(link).check()?)
     }))
 }
 
@@ -50,7 +51,7 @@ pub unsafe extern "C" fn narrows_peer_name(peer: *mut c_void, to: *mut c_char) -
     let to = unsafe { room(to.cast(), NAME_ROOM) };
     answer(to.and_then(|to| {
         table::peer(peer as usize, |state, link| {
-            let (name, _) = state.node.link(link).peer()?;
+            let (name, _) = state.node()?.link(link).peer()?;
             to.fill(0);
             for (to, byte) in to.iter_mut().zip(name.as_str().bytes()) {
                 *to = byte;
@@ -63,7 +64,7 @@ pub unsafe extern "C" fn narrows_peer_name(peer: *mut c_void, to: *mut c_char) -
 /// Has a port receive a peer's end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_attach(peer: *mut c_void, port: u16) -> c_int {
-    answer(table::peer(peer as usize, |state, link| Ok(state.node.link(link).attach(port)?)))
+    answer(table::peer(peer as usize, |state, link| Ok(state.node()?.link(link).attach(port)?)))
 }
 
 /// Ends a link.

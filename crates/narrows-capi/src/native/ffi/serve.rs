@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::{Body, Out, Times, name, within};
-use crate::native::code::{Code, answer};
-use crate::native::node::{self, hurried};
+use crate::native::code::{Code, answer, hurried};
+use crate::native::node;
 use crate::native::served::Offered;
 use crate::native::table;
 

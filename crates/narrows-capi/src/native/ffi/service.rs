@@ -5,8 +5,8 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use narrows_services::Signature;
 
 use super::{Body, Out, name, text, within};
-use crate::native::code::{Code, Outcome, answer};
-use crate::native::node::{self, hurried};
+use crate::native::code::{Code, Outcome, answer, hurried};
+use crate::native::node;
 use crate::native::table;
 
 /// `narrows_seen`.
@@ -66,7 +66,9 @@ pub unsafe extern "C" fn narrows_open_service(
         let strategy = node::strategy(strategy)?;
         table::node(node as usize, |state| {
             let within = within(timeout);
-            let opened = signature.open_flow(&mut state.node, strategy, longest_response, within);
+            let mut node = state.node()?;
+            let opened = signature.open_flow(&mut node, strategy, longest_response, within);
+            drop(node);
             let (link, id) = hurried(within, opened.map_err(Into::into))?;
             flow.put(state.keep(id, link)? as *mut c_void);
             Ok(())
@@ -84,7 +86,7 @@ pub unsafe extern "C" fn narrows_services(
 ) -> c_int {
     let show = || {
         let seen = seen.ok_or(Code::Argument)?;
-        let offers = table::node(node as usize, |state| Ok(state.node.platform().offers()))?;
+        let offers = table::node(node as usize, |state| Ok(state.node()?.platform().offers()))?;
         // Behind the lock: the function may use the node.
         for offer in offers {
             let texts = [offer.node.as_str(), offer.service.as_str(), &offer.text];
