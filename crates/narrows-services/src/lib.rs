@@ -87,6 +87,7 @@ mod coded;
 mod deadline;
 mod error;
 mod events;
+mod hunt;
 mod join;
 mod loan;
 #[cfg(doctest)]

@@ -62,9 +62,12 @@ impl Stock {
 
     /// Takes back the oldest slot that only waits where messages may be lost.
     fn revoke(&mut self, from: &mut Subscribers) -> Option<usize> {
-        let mut oldest: Vec<usize> = (0..self.slots.len()).collect();
-        oldest.sort_by_key(|slot| self.slots.get(*slot).map_or(0, |slot| slot.published));
-        for number in oldest {
+        let mut before = 0;
+        loop {
+            // The oldest after the one that was looked at last. None was published twice.
+            let others = self.slots.iter().enumerate().filter(|(_, one)| one.published > before);
+            let (number, oldest) = others.min_by_key(|(_, one)| one.published)?;
+            before = oldest.published;
             let kept = self.is_kept(number);
             let slot = self.slots.get_mut(number)?;
             if kept || slot.lent {
@@ -93,7 +96,6 @@ impl Stock {
                 return Some(number);
             }
         }
-        None
     }
 
     /// What was lent is not published.

@@ -360,3 +360,21 @@ fn what_blocks_the_thread_in_between_does_not_put_a_task_to_sleep_for_good() {
         task.await.unwrap();
     });
 }
+
+#[test]
+fn a_hunt_by_pattern_awaits_the_first_that_matches() {
+    let directory = tempfile::tempdir().unwrap();
+    run(async {
+        let node = open(directory.path(), "hunter");
+        let briefly = Some(Duration::from_millis(20));
+        let nobody = node.hunt("b*", briefly).await.map(|_| ());
+        assert_eq!(nobody, Err(Error::NotFound("b*".into())));
+        let server = blocking(directory.path(), "server");
+        let offer = async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            server.serve::<(), ()>("bc", |()| ()).unwrap();
+        };
+        let (found, ()) = tokio::join!(node.hunt("b*", Some(SOON)), offer);
+        assert_eq!(found.unwrap()[0].service.as_str(), "bc");
+    });
+}

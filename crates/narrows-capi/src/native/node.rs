@@ -66,6 +66,12 @@ pub(super) struct State {
     measures: bool,
 }
 
+/// The node below that of the services.
+#[inline]
+pub(super) fn below(node: &Node) -> Outcome<RefMut<'_, narrows_host::Node>> {
+    node.below().map_err(|_| Code::Busy.into())
+}
+
 // SAFETY: what is not Send in it are the node, and what has the node too: publishers, subscribers
 // and what those have taken. All of it stays in here, no function of C's that is served gets any of
 // it, and a state is used and dropped by whoever has its slot's lock, or took it out under that.
@@ -100,12 +106,12 @@ impl State {
             options = options.copy_engine(None);
         }
         let node = Node::with(options)?;
-        let mut below = node.below()?;
+        let mut opened = below(&node)?;
         let system = |error| Fault::said(Code::System, format_args!("cannot make a bell: {error}"));
         let bell = Bell::new().map_err(|error| system(error.into()))?;
-        below.platform().listen(&bell).map_err(system)?;
-        below.platform_mut().set_tracing(settings.measure);
-        drop(below);
+        opened.platform().listen(&bell).map_err(system)?;
+        opened.platform_mut().set_tracing(settings.measure);
+        drop(opened);
         let (peers, flows, memory, handles) = Default::default();
         let (kept, library, services, spans) = Default::default();
         let (publishers, subscribers) = Default::default();
@@ -132,7 +138,7 @@ impl State {
     /// The node below.
     #[inline]
     pub fn node(&self) -> Outcome<RefMut<'_, narrows_host::Node>> {
-        Ok(self.node.below()?)
+        below(&self.node)
     }
 
     /// The handle of a link's peer.
@@ -141,7 +147,7 @@ impl State {
             return Ok(*handle);
         }
         if self.peers.count() >= self.many {
-            let mut node = self.node.below()?;
+            let mut node = below(&self.node)?;
             self.peers.retain(|link| node.link(*link).peer().is_ok());
             self.handles.retain(|link, _| node.link(*link).peer().is_ok());
             self.many = MANY.max(2 * self.peers.count());
@@ -155,7 +161,7 @@ impl State {
 
     /// Looks for a node.
     pub fn hunt(&mut self, name: Name, within: Option<Duration>) -> Outcome<usize> {
-        let mut node = self.node.below()?;
+        let mut node = below(&self.node)?;
         for link in self.peers.values() {
             // What it left is received first; and C may have some of its memory.
             if node.link(*link).peer().is_ok_and(|(of, _)| of == name) && node.is_over(*link) {
@@ -195,7 +201,7 @@ impl State {
             return Ok(self.kept.remove(place).1);
         }
         let all = Select::default();
-        let mut node = self.node.below()?;
+        let mut node = below(&self.node)?;
         if !at_once(within) {
             return Ok(node.receive(port, &all, within)?);
         }
@@ -296,7 +302,7 @@ impl State {
             .collect();
         let mut functions: Vec<Function<'_>> =
             bodies.iter_mut().map(|(name, run)| Function { name: *name, run }).collect();
-        let mut node = node.below()?;
+        let mut node = below(node)?;
         if !topics && !at_once(within) {
             return Ok(match node.serve(&mut functions, within)? {
                 Served::Calls(count) => count,
@@ -358,7 +364,7 @@ impl State {
             let how = "the node was opened without NARROWS_MEASURE, so nothing was measured";
             return Err(Fault::said(Code::Argument, how));
         }
-        self.spans.add(&self.node.below()?.platform().take_trace());
+        self.spans.add(&below(&self.node)?.platform().take_trace());
         Ok(&self.spans)
     }
 }

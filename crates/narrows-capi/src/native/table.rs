@@ -10,7 +10,7 @@ use narrows_host::Bell;
 
 use super::code::{Code, Outcome};
 use super::handle::{Handle, Kind, SLOTS};
-use super::node::{Flow, Settings, State};
+use super::node::{Flow, Settings, State, below};
 use super::topics::{Publishing, Subscribed};
 use crate::per_process::OfProcess;
 
@@ -115,7 +115,7 @@ pub(super) fn flow<R>(word: usize, act: impl FnOnce(Over<'_>) -> Outcome<R>) -> 
     let (handle, mut held) = hold(word, Kind::Flow)?;
     let State { node, flows, memory, .. } = held.as_deref_mut().ok_or(Code::Closed)?;
     let flow = flows.get(handle.place, handle.serial).ok_or(Code::Closed)?;
-    act(Over { node: &mut *node.below()?, flow, memory })
+    act(Over { node: &mut *below(node)?, flow, memory })
 }
 
 /// Does something with the node of a flow, which is at this place of its node's table.
@@ -137,7 +137,7 @@ pub(super) fn close_flow(word: usize) -> Outcome {
     if memory.is_out_for(flow.id) {
         return Err(Code::Outstanding.into());
     }
-    let mut node = node.below()?;
+    let mut node = below(node)?;
     match node.flow(flow.id).close() {
         // Its link was closed, and the flow with it.
         Ok(()) | Err(narrows::endpoint::FlowError::Unknown) => {}

@@ -116,9 +116,9 @@ impl Directory {
         });
         let mut offers: Vec<Offer> =
             offers.filter(|offer| self.pulse(&offer.node) != Pulse::Dead).collect();
-        offers.sort_by(|a, b| {
-            let key = |offer: &Offer| (offer.service.to_string(), offer.node.to_string());
-            key(a).cmp(&key(b))
+        offers.sort_unstable_by(|a, b| {
+            let services = a.service.as_str().cmp(b.service.as_str());
+            services.then_with(|| a.node.as_str().cmp(b.node.as_str()))
         });
         offers
     }

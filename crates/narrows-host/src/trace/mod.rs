@@ -215,7 +215,7 @@ pub fn stamp_cost() -> f64 {
             clock::ticks().wrapping_sub(start) as f64 * clock::nanos_per_tick() / f64::from(STAMPS)
         })
         .collect();
-    runs.sort_by(f64::total_cmp);
+    runs.sort_unstable_by(f64::total_cmp);
     runs.get(runs.len() / 2).copied().unwrap_or(0.0)
 }
 

@@ -5,14 +5,18 @@ use std::fmt;
 use std::io;
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
+use narrows_host::service::Offer;
 use rustix::fd::OwnedFd;
 
 use crate::asynchronous::reactor::{Look, Reactor};
 use crate::asynchronous::{Client, Publisher, Subscriber, Watch, call, receive};
 use crate::client::Find;
+use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::node;
+use crate::signature::LOOK;
 use crate::subscriber::Subscribe;
 use crate::topic::Topic;
 use crate::typed::Payload;
@@ -117,6 +121,26 @@ impl<W: Watch> Node<W> {
         R: Payload + ?Sized,
     {
         call::client(Rc::clone(&self.reactor), find.begin()?).await
+    }
+
+    /// Services and topics whose names match a pattern, once there is one: as
+    /// [`crate::Node::hunt`].
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Descriptor`]; [`Error::NotFound`] if there is none in time.
+    pub async fn hunt(&self, pattern: &str, within: Option<Duration>) -> Result<Vec<Offer>, Error> {
+        let deadline = Deadline::within(within);
+        let look = || {
+            let found = self.node.services_matching(pattern)?;
+            if !found.is_empty() {
+                return Ok(Look::Done(found));
+            }
+            if deadline.is_over() {
+                return Err(Error::NotFound(pattern.to_owned()));
+            }
+            Ok(Look::Again(Some(deadline.left_of(LOOK))))
+        };
+        self.reactor.wait(look).await
     }
 
     /// A subscriber of a topic, as [`crate::Node::subscriber`] makes it.

@@ -6,7 +6,7 @@ use narrows::endpoint::{Address, Message, Received, What};
 
 use super::{Length, Out, at_once, bytes, room, within};
 use crate::native::code::{Code, Fault, Outcome, answer, hurried};
-use crate::native::node::State;
+use crate::native::node::{State, below};
 use crate::native::table::{self, Over};
 
 /// `narrows_origin`.
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn narrows_receive_view(
                 return Err(fault);
             }
             let State { node, memory, .. } = state;
-            let at = memory.show(&mut *node.below()?, lent)?;
+            let at = memory.show(&mut *below(node)?, lent)?;
             view.put(at as *const c_void);
             length.put(received.len);
             Ok(())
@@ -173,6 +173,6 @@ pub unsafe extern "C" fn narrows_receive_view(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_release(node: *mut c_void, view: *const c_void) -> c_int {
     answer(table::node(node as usize, |State { node, memory, .. }| {
-        memory.release(&mut *node.below()?, view as usize)
+        memory.release(&mut *below(node)?, view as usize)
     }))
 }

@@ -154,7 +154,7 @@ unsafe fn known<T: Copy>(options: *const T, end: usize, usual: T, called: &str) 
     let size = unsafe { options.cast::<usize>().read_unaligned() };
     let wrong = |what: &str| Fault::said(Code::Argument, format_args!("{called}: {what}"));
     if !(end..=MOST).contains(&size) {
-        let macro_name = called.to_uppercase();
+        let macro_name = called.to_ascii_uppercase();
         return Err(wrong(&format!("its size is not set: begin with {macro_name}")));
     }
     // SAFETY: that many bytes are there, as C says.

@@ -47,7 +47,7 @@ pub(crate) fn domains(asked: Option<&Path>) -> Result<Vec<Name>, OpenError> {
     let directories = entries.flatten().filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir()));
     let names = directories.filter_map(|entry| entry.file_name().to_str()?.parse::<Name>().ok());
     let mut names: Vec<Name> = names.collect();
-    names.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+    names.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
     Ok(names)
 }
 
@@ -73,7 +73,7 @@ impl Directory {
         let sockets = entries.filter(|entry| entry.file_type() == FileType::Socket);
         let names = sockets.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok());
         let mut names: Vec<Name> = names.collect();
-        names.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+        names.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
         names
     }
 
