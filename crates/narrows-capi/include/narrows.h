@@ -320,20 +320,22 @@ typedef struct narrows_topic {
 /* How one subscribes; what is 0 is as usual. Begin with
    narrows_subscription how = NARROWS_SUBSCRIPTION; */
 typedef struct narrows_subscription {
-    size_t size;       /* sizeof(narrows_subscription). */
-    uint32_t depth;    /* Messages that may wait to be taken, up to a power of two; 8. */
-    uint32_t holds;    /* Messages that may be kept after they were taken, 1 to 15; 2. */
-    uint32_t history;  /* So many of the latest messages that were published before; 0. */
-    uint32_t overflow; /* A narrows_overflow. */
+    size_t size;         /* sizeof(narrows_subscription). */
+    uint32_t depth;      /* Messages that may wait to be taken, up to a power of two; 8. */
+    uint32_t holds;      /* Messages that may be kept after they were taken, 1 to 15; 2. */
+    uint32_t history;    /* So many of the latest messages that were published before; 0. */
+    uint32_t overflow;   /* A narrows_overflow. */
+    uint32_t publishers; /* Publishers heard at a time, 1 to 64; all else is for each of them; 16. */
 } narrows_subscription;
 
-#define NARROWS_SUBSCRIPTION {sizeof(narrows_subscription), 0, 0, 0, 0}
+#define NARROWS_SUBSCRIPTION {sizeof(narrows_subscription), 0, 0, 0, 0, 0}
 
-/* Publishes a topic of a type that is described so, with messages of at most so many bytes. options
-   may be NULL. Subscribers are let in by narrows_publish, narrows_loan, narrows_subscribers,
+/* Publishes a topic of a type that is described so, with messages of at most so many bytes. Other
+   nodes may publish it too. options may be NULL. Subscribers are let in by narrows_publish, narrows_loan, narrows_subscribers,
    narrows_serve, narrows_wait and narrows_hear: call one of them now and then.
-   NARROWS_NAME, NARROWS_TAKEN, NARROWS_ARGUMENT (a description that is none, more history than
-   slots), NARROWS_TOO_LONG (more than 1 GiB of slots), NARROWS_FULL, NARROWS_SYSTEM. */
+   NARROWS_NAME, NARROWS_TAKEN, NARROWS_TYPES (another node publishes it with other types),
+   NARROWS_ARGUMENT (a description that is none, more history than slots), NARROWS_TOO_LONG (more
+   than 1 GiB of slots), NARROWS_FULL, NARROWS_SYSTEM. */
 narrows_error narrows_open_publisher(narrows_node *node, const char *topic, const char *type,
                                      size_t longest, const narrows_topic *options,
                                      narrows_publisher **publisher);
@@ -365,9 +367,10 @@ narrows_error narrows_return_loan(narrows_publisher *publisher, void *memory);
    NARROWS_ARGUMENT. */
 narrows_error narrows_subscribers(narrows_publisher *publisher, size_t *count);
 
-/* Subscribes to a topic of a type that is described so, and waits until it is published and its
-   publisher has let this subscriber in. With a time of 0 it does not wait, and calls with the
-   subscriber look for the topic. options may be NULL.
+/* Subscribes to a topic of a type that is described so, and waits until it is published and one of
+   its publishers has let this subscriber in. Others, and those that come later, are heard as well,
+   each in its own order. With a time of 0 it does not wait, and calls with the subscriber look for
+   the topic. options may be NULL.
    NARROWS_TYPES (the sentence has both), NARROWS_TIMEOUT, NARROWS_REFUSED (the publisher has too few
    slots or places), NARROWS_NAME, NARROWS_ARGUMENT, NARROWS_FULL, NARROWS_SYSTEM. */
 narrows_error narrows_open_subscriber(narrows_node *node, const char *topic, const char *type,
@@ -380,8 +383,8 @@ narrows_error narrows_close_subscriber(narrows_subscriber *subscriber);
 /* Takes the next message where it is; *sample stays readable until narrows_return_sample, whatever
    becomes of the publisher. One that breaks the rules can change the bytes meanwhile: check a copy
    of what must not change. *length is what the publisher said: see that it fits the type.
-   NARROWS_PEER_GONE, once: the publisher has gone, and all that it published is taken; calls from
-   here on look for the next.
+   NARROWS_PEER_GONE, once: all publishers have gone, and all that they published is taken; calls
+   from here on look for others.
    NARROWS_AGAIN, NARROWS_TIMEOUT, NARROWS_OUTSTANDING (as many are out as may be), NARROWS_ARGUMENT,
    and those of narrows_open_subscriber. */
 narrows_error narrows_take(narrows_subscriber *subscriber, const void **sample, size_t *length,
@@ -390,8 +393,11 @@ narrows_error narrows_take(narrows_subscriber *subscriber, const void **sample, 
 /* Gives a message back. NARROWS_ARGUMENT: not, or no longer, one of this subscriber's. */
 narrows_error narrows_return_sample(narrows_subscriber *subscriber, const void *sample);
 
-/* How many messages of its publisher were lost, because they were not taken in time.
-   NARROWS_ARGUMENT. */
+/* The name of the node that published a message of narrows_take, with its zero. NARROWS_ARGUMENT. */
+narrows_error narrows_sample_publisher(narrows_subscriber *subscriber, const void *sample,
+                                       char name[NARROWS_NAME_ROOM]);
+
+/* How many messages were lost, because they were not taken in time. NARROWS_ARGUMENT. */
 narrows_error narrows_lost(narrows_subscriber *subscriber, uint32_t *count);
 
 /* Without copies. */

@@ -163,6 +163,13 @@ public:
     const value &operator[](std::size_t at) const { return data()[at]; }
     const value &operator*() const { return *data(); }
     const value *operator->() const { return data(); }
+    /// The node of its publisher.
+    std::string publisher() const
+    {
+        char name[NARROWS_NAME_ROOM] = "";
+        narrows_sample_publisher(subscriber_->handle, bytes_, name);
+        return name;
+    }
     /// A copy: a value, or a std::vector of those of a slice<>.
     typename payload<T>::out copy() const { return *detail::value_of<T>(bytes_, length_); }
 
@@ -172,7 +179,7 @@ private:
     std::size_t length_;
 };
 
-/// Takes what is published of a topic.
+/// Takes what is published of a topic by all that publish it, of each in its own order.
 template <class T> class subscriber {
 public:
     /// See node::subscribe.
@@ -189,8 +196,8 @@ public:
                           std::make_shared<detail::open_subscriber>(std::move(node), handle));
     }
 
-    /// The next message. NARROWS_PEER_GONE, once, if its publisher has gone and all that it had
-    /// published is taken; the next publisher is looked for from then on.
+    /// The next message. NARROWS_PEER_GONE, once, if all publishers have gone and all that they had
+    /// published is taken; others are looked for from then on.
     result<sample<T>> take(nanoseconds timeout = patience)
     {
         const void *bytes = nullptr;

@@ -56,7 +56,7 @@ pub enum Error {
     Ports,
     /// A topic cannot have so many slots, or keep so much of them.
     Slots(String, u32),
-    /// No subscriber can hold so many messages, or have so deep a queue.
+    /// No subscriber can hear so many publishers, hold so many messages, or have so deep a queue.
     Terms(String),
     /// A value is larger than the topic's slots, or they are larger than memory can be.
     Size(String),
@@ -67,7 +67,7 @@ pub enum Error {
     Full(String),
     /// A publisher does not let this subscriber in.
     Refused(String, Refusal),
-    /// The publisher has gone.
+    /// All publishers have gone.
     Gone(String),
     /// Nothing was published in time.
     Nothing(String),
@@ -141,8 +141,8 @@ impl fmt::Display for Error {
             ),
             Error::Terms(topic) => write!(
                 f,
-                "a subscriber of {topic} holds 1 to 15 messages, and at most 65536 wait for it: \
-                 see Subscribe::holds and Subscribe::depth"
+                "a subscriber of {topic} hears 1 to 64 publishers, holds 1 to 15 messages of each, \
+                 and at most 65536 wait for it: see Subscribe::publishers, holds and depth"
             ),
             Error::Size(topic) => write!(
                 f,
@@ -171,7 +171,7 @@ impl fmt::Display for Error {
                 }
             ),
             Error::Gone(topic) => {
-                write!(f, "the publisher of {topic} has gone: receive waits for the next")
+                write!(f, "all publishers of {topic} have gone: receive waits for the next")
             }
             Error::Nothing(topic) => write!(f, "nothing was published of {topic} in time"),
             Error::OtherNode => f.write_str(

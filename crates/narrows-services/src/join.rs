@@ -1,5 +1,8 @@
-//! What a subscriber asks of a publisher, and what it is told, as messages between their ports.
+//! What a subscriber asks of a publisher, and what it is told, as messages between their ports; and
+//! the note by which publishers are found.
 
+use narrows::endpoint::Port;
+use narrows::link::Name;
 use narrows::memory::{MAX_HOLDS, Overflow, Terms};
 use narrows_host::Place;
 
@@ -65,6 +68,33 @@ pub enum Refusal {
     Terms,
     /// The publisher cannot read the subscriber's memory.
     Memory,
+}
+
+/// A publisher of a topic, as the note of its node says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The node.
+    pub of: Name,
+    pub types: String,
+    pub port: Port,
+}
+
+impl Source {
+    /// The text of its note.
+    pub(crate) fn text(types: &str, port: Port) -> String {
+        format!("publish {types} {port}")
+    }
+
+    /// Those of a topic that there are, in the order of their nodes' names.
+    pub(crate) fn all(node: &narrows_host::Node, topic: &Name) -> Vec<Source> {
+        let offers = node.platform().offers().into_iter();
+        let of = offers.filter(|offer| offer.service == *topic);
+        of.filter_map(|offer| {
+            let (types, port) = offer.text.strip_prefix("publish ")?.rsplit_once(' ')?;
+            Some(Source { of: offer.node, types: types.to_owned(), port: port.parse().ok()? })
+        })
+        .collect()
+    }
 }
 
 /// Little-endian words.

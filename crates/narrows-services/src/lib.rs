@@ -62,6 +62,9 @@
 //! - Of a topic, what is held stays as it is; each subscriber has its own end of a full queue.
 //!   (`what_is_held_stays_as_it_is_however_much_is_published`,
 //!   `each_subscriber_meets_its_own_end_of_a_full_queue`)
+//! - Several publishers of a topic are heard beside each other, and none disturbs another.
+//!   (`processes_that_come_die_and_come_again_are_heard_beside_each_other`,
+//!   `a_slow_subscriber_holds_up_or_loses_of_each_publisher_apart`)
 //! - A set misses nothing, in whichever way its node waits.
 //!   (`a_set_misses_nothing_where_its_node_sleeps` and others)
 //! - A late answer is for no other join, and who comes and goes leaves nothing behind.

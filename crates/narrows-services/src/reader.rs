@@ -1,10 +1,9 @@
-//! A subscriber without its type: it finds the publisher, and takes what that publishes.
+//! A subscriber without its type: it finds the publishers, and takes what they publish.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use narrows::endpoint::Port;
 use narrows::link::Name;
 use narrows::memory::{self, MAX_HOLDS, Terms};
 use narrows_host::full_fence;
@@ -12,55 +11,62 @@ use narrows_host::full_fence;
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::events::{self, Count, What};
-use crate::join::{Answer, MOST_SLOTS, Said, Shown};
+use crate::join::{MOST_SLOTS, Shown};
 use crate::node::{Node, open_port};
 use crate::sample::{Joined, Taken};
-use crate::seek::{LONGEST, Seek};
+use crate::seek::{Seek, Wish};
 use crate::signature::{check_description, name_of};
 
-/// Looks in vain after which is looked whether the publisher is there.
+/// Looks in vain, and looks, after which is seen to whether publishers have come or gone.
 const SEE_TO: u32 = 64;
+const SEE_TO_ALL_THE_SAME: u32 = 256;
+/// The most publishers that can be heard at a time.
+const MOST: usize = 64;
 
 /// See the module page.
 pub struct Reader {
     node: Node,
     name: Name,
-    port: Port,
     seek: RefCell<Seek>,
-    joined: RefCell<Option<Rc<Joined>>>,
-    /// Looks in vain.
-    vain: Cell<u32>,
+    joined: RefCell<Vec<Rc<Joined>>>,
+    /// Whose turn it is.
+    turn: Cell<usize>,
+    looks: Cell<u32>,
     /// What the next look says.
     failed: Cell<Option<Error>>,
+    /// Messages of publishers that have gone that were lost.
+    lost: Cell<u32>,
     count: Count,
 }
 
 impl Reader {
-    /// One of a topic of types that are described so, which it has not found yet.
+    /// One of a topic of types that are described so, of which it has not found any publisher yet.
     ///
     /// # Errors
     /// See [`Error`].
     pub(crate) fn new(
         node: Node,
-        topic: String,
+        topic: &str,
         types: String,
         terms: Terms,
-        history: u32,
+        (history, most): (u32, usize),
     ) -> Result<Reader, Error> {
-        let name = name_of(&topic)?;
+        let name = name_of(topic)?;
         check_description(&types)?;
-        if !(1..=MAX_HOLDS).contains(&terms.holds) || terms.depth > MOST_SLOTS {
-            return Err(Error::Terms(topic));
+        let holds = (1..=MAX_HOLDS).contains(&terms.holds);
+        if !holds || terms.depth > MOST_SLOTS || !(1..=MOST).contains(&most) {
+            return Err(Error::Terms(topic.to_owned()));
         }
         let history = history.min(terms.depth);
         let port = open_port(&mut *node.below()?)?;
-        let seek = RefCell::new(Seek::new(node.clone(), name, types, port, terms, history));
-        let (joined, vain, failed) = (RefCell::new(None), Cell::new(0), Cell::new(None));
-        let count = Count::new("taken", &name);
-        Ok(Reader { node, name, port, seek, joined, vain, failed, count })
+        let wish = Wish { topic: name, types, terms, history, most };
+        let seek = RefCell::new(Seek::new(node.clone(), port, wish));
+        let (joined, turn, looks, lost) = Default::default();
+        let (failed, count) = (Cell::new(None), Count::new("taken", &name));
+        Ok(Reader { node, name, seek, joined, turn, looks, failed, lost, count })
     }
 
-    /// Waits until it has found its topic.
+    /// Waits until it has found a publisher.
     ///
     /// # Errors
     /// See [`Error`].
@@ -75,27 +81,45 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes the next message, if there is one.
+    /// Takes the next message, if there is one: of each publisher in turn.
     ///
     /// # Errors
-    /// See [`Error`]: [`Error::Gone`] once if the publisher has gone.
+    /// See [`Error`]: [`Error::Gone`] once if all publishers have gone.
     #[inline]
     pub fn take(&self) -> Result<Option<Taken>, Error> {
-        let joined = self.joined.try_borrow().map_err(|_| Error::Busy)?;
-        if let Some(joined) = joined.as_ref() {
+        self.looks.set(self.looks.get().wrapping_add(1));
+        if self.looks.get().is_multiple_of(SEE_TO_ALL_THE_SAME) {
+            // Where the node is being used, another look does it.
+            let _busy = self.see_to();
+        }
+        let joins = self.joined.try_borrow().map_err(|_| Error::Busy)?;
+        let mut full = false;
+        let (before, after) = joins.split_at(self.turn.get().min(joins.len()));
+        for (at, joined) in (0..).zip(after.iter().chain(before)) {
             let mut queue = joined.queue.borrow_mut();
-            let taken = queue.take(full_fence).map_err(|_| Error::Holds(self.topic()))?;
-            let wanted = taken.is_some() && queue.is_wanted(full_fence);
+            let taken = match queue.take(full_fence) {
+                Ok(None) => continue,
+                Ok(Some(taken)) => taken,
+                Err(_) => {
+                    full = true;
+                    continue;
+                }
+            };
+            let wanted = queue.is_wanted(full_fence);
             drop(queue);
             if wanted {
                 joined.wake();
             }
-            if let Some(sample) = taken {
-                self.count.add();
-                return self.checked(joined, sample).map(Some);
-            }
+            // The next after this one.
+            let turn = before.len() + at + 1;
+            self.turn.set(if turn > joins.len() { turn - joins.len() } else { turn });
+            self.count.add();
+            return self.checked(joined, taken).map(Some);
         }
-        drop(joined);
+        drop(joins);
+        if full {
+            return Err(Error::Holds(self.topic()));
+        }
         self.nothing()
     }
 
@@ -115,60 +139,45 @@ impl Reader {
 
     #[cold]
     fn nothing(&self) -> Result<Option<Taken>, Error> {
-        self.vain.set(self.vain.get().wrapping_add(1));
-        let ended = self.joined.borrow().as_ref().is_none_or(|joined| joined.ended.get());
-        if ended || self.vain.get().is_multiple_of(SEE_TO) {
+        let joins = self.joined.borrow();
+        let ended = joins.is_empty() || joins.iter().any(|joined| joined.ended.get());
+        drop(joins);
+        if ended || self.looks.get().is_multiple_of(SEE_TO) {
             self.see_to()?;
         }
         self.failed.take().map_or(Ok(None), Err)
     }
 
-    /// Sees to what is not in the queue: whether the publisher is there, and where it is not, the
-    /// next.
+    /// Sees to what is not in the queues: whether the publishers are there, and whether there are
+    /// others.
     ///
     /// # Errors
     /// [`Error::Busy`].
     fn see_to(&self) -> Result<(), Error> {
-        let joined = self.joined.borrow().clone();
-        let Some(joined) = joined else {
-            return match self.seek.borrow_mut().step() {
-                Ok(made) => {
-                    if made.is_some() {
-                        events::tell(What::Joined, &self.name);
-                    }
-                    *self.joined.borrow_mut() = made.map(Rc::new);
-                    Ok(())
+        let stepped = self.seek.borrow_mut().step(&self.joined.borrow());
+        match stepped {
+            Ok(made) => {
+                for joined in made {
+                    events::tell(What::Joined, &self.name);
+                    self.joined.borrow_mut().push(Rc::new(joined));
                 }
-                Err(Error::Busy) => Err(Error::Busy),
-                Err(error) => {
-                    events::tell(What::Refused, &self.name);
-                    self.failed.set(Some(error));
-                    Ok(())
-                }
-            };
-        };
-        let mut node = self.node.below()?;
-        node.poll();
-        let mut bytes = [0; LONGEST];
-        while let Ok(Some(message)) = node.try_receive_into(self.port, &mut bytes) {
-            let ended = Answer { note: joined.note.place(), said: Said::Ended };
-            if message.from == joined.publisher
-                && Answer::decode(message.bytes(&bytes)) == Some(ended)
-            {
-                joined.ended.set(true);
             }
+            Err(Error::Busy) => return Err(Error::Busy),
+            Err(error) => self.failed.set(Some(error)),
         }
-        if node.link(joined.publisher.link).check().is_err() {
-            joined.ended.set(true);
-        }
-        drop(node);
-        // Asked last: what it had published before it ended is there by now.
-        if joined.ended.get() && joined.queue.borrow().is_empty() {
-            self.joined.borrow_mut().take();
+        // Asked last: what one had published before it ended is there by now.
+        let is_over = |one: &mut Rc<Joined>| one.ended.get() && one.queue.borrow().is_empty();
+        let gone: Vec<_> = self.joined.borrow_mut().extract_if(.., is_over).collect();
+        for joined in &gone {
             joined.leave();
-            self.seek.borrow_mut().restart();
+            self.lost.set(self.lost.get().wrapping_add(joined.queue.borrow().lost()));
             events::tell(What::Lost, &self.name);
-            self.failed.set(Some(Error::Gone(self.topic())));
+        }
+        if !gone.is_empty() {
+            self.seek.borrow_mut().restart();
+            if self.joined.borrow().is_empty() {
+                self.failed.set(Some(Error::Gone(self.topic())));
+            }
         }
         Ok(())
     }
@@ -179,7 +188,13 @@ impl Reader {
     /// Why there is none.
     pub(crate) fn is_joined(&self) -> Result<bool, Error> {
         self.see_to()?;
-        self.failed.take().map_or_else(|| Ok(self.joined.borrow().is_some()), Err)
+        self.failed.take().map_or_else(|| Ok(self.publishers() > 0), Err)
+    }
+
+    /// How many publishers it hears.
+    #[must_use]
+    pub fn publishers(&self) -> usize {
+        self.joined.borrow().len()
     }
 
     /// How much time is left until there is something to do whatever comes, or until the deadline.
@@ -206,8 +221,7 @@ impl Reader {
                 continue;
             }
             if deadline.is_over() {
-                let joined = self.joined.borrow().is_some();
-                let why = if joined { Error::Nothing } else { Error::NotFound };
+                let why = if self.publishers() > 0 { Error::Nothing } else { Error::NotFound };
                 return Err(why(self.topic()));
             }
             self.node.below()?.wait_any(self.left(deadline));
@@ -217,7 +231,9 @@ impl Reader {
     /// Messages that were lost, because they were not taken in time.
     #[must_use]
     pub fn lost(&self) -> u32 {
-        self.joined.borrow().as_ref().map_or(0, |joined| joined.queue.borrow().lost())
+        let joined = self.joined.borrow();
+        let lost = joined.iter().map(|joined| joined.queue.borrow().lost());
+        lost.fold(self.lost.get(), u32::wrapping_add)
     }
 
     pub(crate) fn not_found(&self) -> Error {
@@ -226,7 +242,7 @@ impl Reader {
 
     /// Is woken by no message.
     pub(crate) fn disarm(&self) {
-        if let Some(joined) = self.joined.borrow().as_ref() {
+        for joined in self.joined.borrow().iter() {
             joined.queue.borrow().disarm();
         }
     }
@@ -241,32 +257,36 @@ impl Reader {
     /// # Errors
     /// [`Error::Busy`].
     pub fn is_ready(&self) -> Result<bool, Error> {
-        if let Some(joined) = self.joined.borrow().as_ref() {
+        let mut ready = false;
+        for joined in self.joined.borrow().iter() {
             let queue = joined.queue.borrow();
             queue.disarm();
-            if !queue.is_empty() {
-                return Ok(true);
-            }
+            ready |= !queue.is_empty();
+        }
+        if ready {
+            return Ok(true);
         }
         self.see_to()?;
         let failed = self.failed.take();
-        let ready = failed.is_some();
+        ready = failed.is_some();
         self.failed.set(failed);
-        let joined = self.joined.borrow();
-        Ok(ready || joined.as_ref().is_some_and(|joined| !joined.queue.borrow().arm(full_fence)))
+        for joined in self.joined.borrow().iter() {
+            ready |= !joined.queue.borrow().arm(full_fence);
+        }
+        Ok(ready)
     }
 
     /// How long until there is something to do whatever comes, if it is.
     #[must_use]
     pub fn due_in(&self) -> Option<Duration> {
-        let seeks = self.joined.borrow().is_none();
-        seeks.then(|| self.seek.borrow().due().saturating_duration_since(Instant::now()))
+        let due = self.seek.borrow().due(self.publishers());
+        due.map(|due| due.saturating_duration_since(Instant::now()))
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        if let Some(joined) = self.joined.get_mut() {
+        for joined in self.joined.get_mut() {
             joined.leave();
         }
     }

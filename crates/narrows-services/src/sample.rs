@@ -19,6 +19,8 @@ use crate::typed::{self, Payload};
 /// A queue of a publisher that is there.
 pub(crate) struct Joined {
     pub(crate) node: Node,
+    /// The publisher's.
+    pub(crate) of: Name,
     pub(crate) port: Port,
     pub(crate) topic: Name,
     pub(crate) publisher: Address,
@@ -81,6 +83,12 @@ impl Taken {
         self.len == 0
     }
 
+    /// The node of its publisher.
+    #[must_use]
+    pub fn publisher(&self) -> &str {
+        self.joined.of.as_str()
+    }
+
     /// Where it is, for as long as this is kept. A publisher that does not keep to what subscribers
     /// hold may write there meanwhile.
     ///
@@ -124,6 +132,12 @@ impl<T: Payload + ?Sized> Sample<T> {
         let copy = |to: &mut [u8]| joined.region.read(*at, to);
         let read = typed::read::<T, _>(self.len(), copy).ok().flatten();
         read.ok_or_else(|| self.taken.no_value())
+    }
+
+    /// The node of its publisher.
+    #[must_use]
+    pub fn publisher(&self) -> &str {
+        self.taken.publisher()
     }
 
     /// Bytes of it.

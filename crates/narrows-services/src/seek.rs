@@ -1,7 +1,8 @@
-//! How a subscriber comes to a queue, a step at a time and without waiting: it finds the publisher,
-//! asks it, and looks for the answer.
+//! How a subscriber comes to a queue of each publisher, a step at a time and without waiting: it
+//! finds the publishers, asks each, and looks for the answers.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use narrows::endpoint::{Address, Port};
@@ -11,32 +12,33 @@ use narrows::platform::Memory as _;
 use narrows_host::Exposed;
 
 use crate::error::Error;
-use crate::join::{Answer, Join, Refusal, Said, Shown};
+use crate::events::{self, What};
+use crate::join::{Answer, Join, Refusal, Said, Shown, Source};
 use crate::node::Node;
 use crate::sample::{Joined, leave};
 use crate::typed::hash;
 
-/// How often it is looked whether the topic is there.
+/// How often it is looked for publishers where there is none.
 const LOOK: Duration = Duration::from_millis(10);
+/// How often it is looked for others where there is one: twice as long each time, up to this.
+const SELDOM: Duration = Duration::from_millis(640);
 /// How long a publisher has to let a subscriber in before it is asked again.
 const ANSWER: Duration = Duration::from_millis(200);
+/// How long a publisher that has refused is not asked, if there are others.
+const REFUSED: Duration = Duration::from_secs(1);
 
 /// Bytes of the longest message of a publisher.
-pub(crate) const LONGEST: usize = 128;
-
-/// How far it is.
-enum Stage {
-    /// It looks for a publisher again at this moment.
-    Looks(Instant),
-    /// It has asked one, and asks again at this moment.
-    Asked(Box<Asked>, Instant),
-}
+const LONGEST: usize = 128;
 
 /// What a publisher was asked with: it may have made a queue without this being known here.
 struct Asked {
+    of: Name,
     publisher: Address,
     /// None once it is a queue's.
     note: Option<Exposed>,
+    /// When it is asked again.
+    until: Instant,
+    said: Option<Said>,
 }
 
 impl Drop for Asked {
@@ -47,135 +49,199 @@ impl Drop for Asked {
     }
 }
 
-/// A subscriber that has no queue.
+/// What a subscriber wants of each publisher.
+pub(crate) struct Wish {
+    pub(crate) topic: Name,
+    pub(crate) types: String,
+    pub(crate) terms: Terms,
+    pub(crate) history: u32,
+    /// Publishers that are heard at a time.
+    pub(crate) most: usize,
+}
+
+/// A subscriber's search for publishers.
 pub(crate) struct Seek {
     node: Node,
-    topic: Name,
-    types: String,
     port: Port,
-    terms: Terms,
-    history: u32,
-    stage: Stage,
-    /// The node that is hunted, if one is.
-    hunted: Option<Name>,
+    wish: Wish,
+    /// When it is looked for publishers, and how long after that.
+    looks: Instant,
+    pause: Duration,
+    asked: Vec<Asked>,
+    /// Nodes that are hunted.
+    hunted: Vec<Name>,
+    /// Nodes that are not asked until then.
+    refused: Vec<(Name, Instant)>,
 }
 
 impl Seek {
-    pub(crate) fn new(
-        node: Node,
-        topic: Name,
-        types: String,
-        port: Port,
-        terms: Terms,
-        history: u32,
-    ) -> Seek {
-        let stage = Stage::Looks(Instant::now());
-        Seek { node, topic, types, port, terms, history, stage, hunted: None }
+    pub(crate) fn new(node: Node, port: Port, wish: Wish) -> Seek {
+        let (asked, hunted, refused) = Default::default();
+        Seek { node, port, wish, looks: Instant::now(), pause: LOOK, asked, hunted, refused }
     }
 
-    /// Begins anew.
+    /// Looks for publishers at once, and often: there may be others in place of one that has gone.
     pub(crate) fn restart(&mut self) {
-        self.stage = Stage::Looks(Instant::now());
+        self.looks = Instant::now();
+        self.pause = LOOK;
     }
 
-    /// When the next step is due, whatever comes.
-    pub(crate) fn due(&self) -> Instant {
-        match &self.stage {
-            Stage::Looks(at) | Stage::Asked(.., at) => *at,
-        }
+    /// When the next step is due whatever comes, if so many publishers are heard.
+    pub(crate) fn due(&self, joined: usize) -> Option<Instant> {
+        let looks = (joined + self.asked.len() < self.wish.most).then_some(self.looks);
+        self.asked.iter().map(|one| one.until).chain(looks).min()
     }
 
-    /// Goes on. The queue, once there is one.
+    /// Goes on, beside the queues that there are. Those that there are more by now.
     ///
     /// # Errors
-    /// There is none for this subscriber. The next step begins anew.
+    /// There is none, and why. The next step begins anew.
     #[cold]
-    pub(crate) fn step(&mut self) -> Result<Option<Joined>, Error> {
+    pub(crate) fn step(&mut self, joins: &[Rc<Joined>]) -> Result<Vec<Joined>, Error> {
         let now = Instant::now();
-        if let Stage::Asked(asked, _) = &self.stage {
-            if let Some(said) = self.answer(asked)? {
-                return self.answered(said);
-            }
-            let there = self.node.below()?.link(asked.publisher.link).check().is_ok();
-            if there && now < self.due() {
-                return Ok(None);
-            }
-            self.stage = Stage::Looks(if there { now } else { now + LOOK });
-        }
-        if now >= self.due() {
-            self.stage = Stage::Looks(now + LOOK);
-            if let Some(publisher) = self.find()? {
-                self.ask(publisher, now)?;
-            }
-        }
-        Ok(None)
-    }
-
-    /// The port of the publisher, if there is one and a link to its node.
-    fn find(&mut self) -> Result<Option<Address>, Error> {
-        let mut node = self.node.below()?;
-        for offer in node.platform().offers() {
-            let Some(text) = offer.text.strip_prefix("publish ") else { continue };
-            let Some((types, port)) = text.rsplit_once(' ') else { continue };
-            if offer.service != self.topic {
+        self.hear(joins)?;
+        let (mut made, mut failed) = (Vec::new(), None);
+        let mut at = 0;
+        while let Some(Asked { of, publisher, until, said, .. }) = self.asked.get(at) {
+            let there = self.node.below()?.link(publisher.link).check().is_ok();
+            if said.is_none() && there && now < *until {
+                at += 1;
                 continue;
             }
-            if types != self.types {
-                return Err(Error::Types {
-                    service: self.topic.to_string(),
-                    node: offer.node.to_string(),
-                    there: types.to_owned(),
-                    here: self.types.clone(),
-                });
+            let (of, said) = (*of, *said);
+            let asked = self.asked.swap_remove(at);
+            self.restart();
+            match said.map(|said| self.answered(asked, said, joins)) {
+                Some(Ok(joined)) => made.extend(joined),
+                Some(Err(error)) => {
+                    self.refused.push((of, now + REFUSED));
+                    failed = Some(error);
+                }
+                // Its node may be gone, and its note not yet.
+                None if !there => self.looks = now + LOOK,
+                None => {}
             }
-            let Ok(port) = port.parse() else { continue };
-            let link = node.try_hunt(&offer.node);
-            let link = link.map_err(|error| Error::Link(self.topic.to_string(), error))?;
-            self.hunted = link.is_none().then_some(offer.node);
-            return Ok(link.map(|link| Address { link, port }));
         }
-        Ok(None)
+        let count = joins.len() + made.len() + self.asked.len();
+        if now >= self.looks && count < self.wish.most {
+            let found = self.look(now, joins, &made);
+            failed = failed.or(found.err());
+        }
+        let Some(failed) = failed else { return Ok(made) };
+        events::tell(What::Refused, &self.wish.topic);
+        if !joins.is_empty() || !made.is_empty() || !self.asked.is_empty() {
+            return Ok(made);
+        }
+        self.refused.clear();
+        self.looks = self.looks.max(now + LOOK);
+        Err(failed)
     }
 
-    /// Asks a publisher for a queue.
-    fn ask(&mut self, publisher: Address, now: Instant) -> Result<(), Error> {
-        let note = Exposed::new(4096).map_err(|error| self.failed(&error))?;
-        let Seek { terms, history, .. } = *self;
-        let join = Join { types: hash(&self.types), terms, history, note: note.place() };
-        let mut node = self.node.below()?;
-        // One that has no room for it is asked at the next look.
-        if node.try_send(self.port, publisher, &join.encode()).is_ok() {
-            let asked = Asked { publisher, note: Some(note) };
-            self.stage = Stage::Asked(Box::new(asked), now + ANSWER);
-        }
-        Ok(())
-    }
-
-    /// What was said to the note that it was asked with. Of what else comes nothing is for it: an
-    /// answer to a question before this one is of a queue that is no more.
-    fn answer(&self, asked: &Asked) -> Result<Option<Said>, Error> {
-        let own = asked.note.as_ref().map(Exposed::place);
+    /// Notes what publishers said, and whose link has ended. Of what else comes nothing is for this
+    /// subscriber: an answer to a question before is of a queue that is no more.
+    fn hear(&mut self, joins: &[Rc<Joined>]) -> Result<(), Error> {
         let mut node = self.node.below()?;
         node.poll();
         let mut bytes = [0; LONGEST];
         while let Ok(Some(message)) = node.try_receive_into(self.port, &mut bytes) {
-            match Answer::decode(message.bytes(&bytes)) {
-                Some(Answer { note, said })
-                    if message.from == asked.publisher && Some(note) == own =>
-                {
-                    return Ok(Some(said));
-                }
-                _ => {}
+            let Some(Answer { note, said }) = Answer::decode(message.bytes(&bytes)) else {
+                continue;
+            };
+            let own = |one: &&mut Asked| {
+                let place = one.note.as_ref().map(Exposed::place);
+                one.publisher == message.from && place == Some(note)
+            };
+            let joined = joins.iter().find(|one| {
+                one.publisher == message.from && one.note.place() == note && said == Said::Ended
+            });
+            match (self.asked.iter_mut().find(own), joined) {
+                // That it has ended comes after that it has let this in.
+                (Some(asked), _) => asked.said = Some(said),
+                (None, Some(joined)) => joined.ended.set(true),
+                (None, None) => {}
             }
         }
-        Ok(None)
+        for joined in joins {
+            if node.link(joined.publisher.link).check().is_err() {
+                joined.ended.set(true);
+            }
+        }
+        Ok(())
     }
 
-    fn answered(&mut self, said: Said) -> Result<Option<Joined>, Error> {
-        let later = Stage::Looks(Instant::now() + LOOK);
-        let Stage::Asked(mut asked, _) = std::mem::replace(&mut self.stage, later) else {
-            return Ok(None);
-        };
+    /// Looks for publishers, and asks those that are not heard yet.
+    ///
+    /// # Errors
+    /// Why one is not asked. The others are.
+    fn look(&mut self, now: Instant, joins: &[Rc<Joined>], made: &[Joined]) -> Result<(), Error> {
+        let (mut fits, mut failed) = (false, None);
+        self.refused.retain(|(_, until)| now < *until);
+        let sources = Source::all(&*self.node.below()?, &self.wish.topic);
+        let mut hunted = Vec::new();
+        for Source { of, types, port } in sources {
+            if types != self.wish.types {
+                failed.get_or_insert(Error::Types {
+                    service: self.wish.topic.to_string(),
+                    node: of.to_string(),
+                    there: types,
+                    here: self.wish.types.clone(),
+                });
+                continue;
+            }
+            fits = true;
+            if let Some(joined) = joins.iter().find(|one| one.of == of) {
+                // What this has is of a topic that was published by the same node before.
+                if joined.publisher.port != port {
+                    joined.ended.set(true);
+                }
+                continue;
+            }
+            let known = made.iter().any(|one| one.of == of)
+                || self.asked.iter().any(|one| one.of == of)
+                || self.refused.iter().any(|(name, _)| *name == of);
+            let count = joins.len() + made.len() + self.asked.len() + hunted.len();
+            if known || count >= self.wish.most {
+                continue;
+            }
+            let link = self.node.below()?.try_hunt(&of);
+            match link {
+                Ok(Some(link)) => self.ask(of, Address { link, port }, now)?,
+                Ok(None) => hunted.push(of),
+                Err(error) => failed = Some(Error::Link(self.wish.topic.to_string(), error)),
+            }
+        }
+        let alone = joins.is_empty() && made.is_empty();
+        self.pause = if alone || !hunted.is_empty() { LOOK } else { (2 * self.pause).min(SELDOM) };
+        self.looks = now + self.pause;
+        self.hunted = hunted;
+        match failed {
+            // Programs that fit are heard whoever else publishes something under the name.
+            Some(Error::Types { .. }) if fits => Ok(()),
+            failed => failed.map_or(Ok(()), Err),
+        }
+    }
+
+    /// Asks a publisher for a queue.
+    fn ask(&mut self, of: Name, publisher: Address, now: Instant) -> Result<(), Error> {
+        let note = Exposed::new(4096).map_err(|error| self.failed(&error))?;
+        let Wish { terms, history, .. } = self.wish;
+        let join = Join { types: hash(&self.wish.types), terms, history, note: note.place() };
+        let mut node = self.node.below()?;
+        // One that has no room for it is asked at the next look.
+        if node.try_send(self.port, publisher, &join.encode()).is_ok() {
+            let until = now + ANSWER;
+            self.asked.push(Asked { of, publisher, note: Some(note), until, said: None });
+        }
+        Ok(())
+    }
+
+    /// What a publisher's answer comes to; nothing if that has ended.
+    fn answered(
+        &mut self,
+        mut asked: Asked,
+        said: Said,
+        joins: &[Rc<Joined>],
+    ) -> Result<Option<Joined>, Error> {
         let shown = match said {
             Said::Joined(shown) => shown,
             Said::Refused(why) => return Err(self.refused(why)),
@@ -184,15 +250,22 @@ impl Seek {
         let Shown { place, queue, slots, count, size } = shown;
         let region = match place.map() {
             Ok(region) => region,
-            // It was there, and has ended before it was found.
-            Err(_) if self.has_ended(&asked)? => return Ok(None),
-            Err(error) => return Err(self.failed(&error)),
+            Err(error) => {
+                // It was there, and if it has ended before it was found it has said so before.
+                let link = asked.publisher.link;
+                self.asked.push(asked);
+                self.hear(joins)?;
+                let asked = self.asked.pop();
+                let ended = asked.is_some_and(|one| one.said == Some(Said::Ended))
+                    || self.node.below()?.link(link).check().is_err();
+                return if ended { Ok(None) } else { Err(self.failed(&error)) };
+            }
         };
         let end = count.checked_mul(size).and_then(|all| all.checked_add(slots));
         if end.is_none_or(|end| end > region.size()) {
             return Err(self.refused(Refusal::Memory));
         }
-        let theirs = region.words(queue, queue_words(self.terms.depth));
+        let theirs = region.words(queue, queue_words(self.wish.terms.depth));
         let own = asked.note.as_ref().and_then(|note| note.region().words(0, NOTE_WORDS).ok());
         let (Ok(theirs), Some(own)) = (theirs, own) else {
             return Err(self.refused(Refusal::Memory));
@@ -200,29 +273,24 @@ impl Seek {
         let Some(note) = asked.note.take() else { return Ok(None) };
         Ok(Some(Joined {
             node: self.node.clone(),
+            of: asked.of,
             port: self.port,
-            topic: self.topic,
+            topic: self.wish.topic,
             publisher: asked.publisher,
             region,
-            queue: RefCell::new(Subscription::new(theirs, own, self.terms)),
+            queue: RefCell::new(Subscription::new(theirs, own, self.wish.terms)),
             shown,
             ended: Cell::new(false),
             note,
         }))
     }
 
-    fn has_ended(&self, asked: &Asked) -> Result<bool, Error> {
-        let said = self.answer(asked)?;
-        let mut node = self.node.below()?;
-        Ok(said == Some(Said::Ended) || node.link(asked.publisher.link).check().is_err())
-    }
-
     fn refused(&self, why: Refusal) -> Error {
-        Error::Refused(self.topic.to_string(), why)
+        Error::Refused(self.wish.topic.to_string(), why)
     }
 
     fn failed(&self, error: &std::io::Error) -> Error {
-        Error::Memory(self.topic.to_string(), error.to_string())
+        Error::Memory(self.wish.topic.to_string(), error.to_string())
     }
 }
 
@@ -230,7 +298,7 @@ impl Drop for Seek {
     fn drop(&mut self) {
         // One that is dropped in the node's own function leaves its port to the node.
         let Ok(mut node) = self.node.below() else { return };
-        if let Some(hunted) = &self.hunted {
+        for hunted in &self.hunted {
             node.give_up(hunted);
         }
         let _ = node.close(self.port);

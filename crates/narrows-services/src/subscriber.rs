@@ -21,6 +21,7 @@ pub struct Subscribe {
     topic: String,
     terms: Terms,
     history: u32,
+    publishers: usize,
     patience: Option<Duration>,
 }
 
@@ -34,6 +35,7 @@ impl Node {
             topic: topic.to_owned(),
             terms: Terms { depth: 8, holds: 2, overflow: Overflow::DropOldest },
             history: 0,
+            publishers: 16,
             patience: Some(PATIENCE),
         }
     }
@@ -75,6 +77,12 @@ impl Subscribe {
         self
     }
 
+    /// How many publishers are heard at a time, 1 to 64. Depth, holds and history are for each.
+    pub fn publishers(mut self, count: usize) -> Subscribe {
+        self.publishers = count;
+        self
+    }
+
     /// How long the topic is waited for; without an end if there is none.
     pub fn patience(mut self, patience: Option<Duration>) -> Subscribe {
         self.patience = patience;
@@ -107,14 +115,15 @@ impl Subscribe {
     /// See [`Error`].
     #[doc(hidden)]
     pub fn reader(self, types: String) -> Result<Reader, Error> {
-        let Subscribe { node, topic, terms, history, .. } = self;
-        Reader::new(node, topic, types, terms, history)
+        let Subscribe { node, topic, terms, history, publishers, .. } = self;
+        Reader::new(node, &topic, types, terms, (history, publishers))
     }
 }
 
-/// Takes what is published of a topic. Where the publisher has gone, [`Subscriber::take`] and
-/// [`Subscriber::receive`] say so once, when all that it had published is taken, and look for the
-/// next from then on.
+/// Takes what is published of a topic by all that publish it, those that come later too: of each in
+/// turn, and in the order in which it was published by that one. Where all publishers have gone,
+/// [`Subscriber::take`] and [`Subscriber::receive`] say so once, when all that they had published is
+/// taken, and look for the next from then on.
 pub struct Subscriber<T: ?Sized> {
     pub(crate) reader: Reader,
     of: PhantomData<fn() -> Box<T>>,
@@ -124,7 +133,7 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     /// Takes the next message, if there is one.
     ///
     /// # Errors
-    /// See [`Error`]: [`Error::Gone`] once if the publisher has gone.
+    /// See [`Error`]: [`Error::Gone`] once if all publishers have gone.
     #[inline]
     pub fn take(&self) -> Result<Option<Sample<T>>, Error> {
         Ok(self.reader.take()?.map(Sample::new))
@@ -133,11 +142,17 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     /// Waits for the next message, and takes it.
     ///
     /// # Errors
-    /// See [`Error`]: [`Error::Gone`] once if the publisher has gone and all that it had published
-    /// is taken; [`Error::NotFound`] if there is none in time.
+    /// See [`Error`]: [`Error::Gone`] once if all publishers have gone and all that they had
+    /// published is taken; [`Error::NotFound`] if there is none in time.
     #[inline]
     pub fn receive(&self, within: Option<Duration>) -> Result<Sample<T>, Error> {
         self.reader.receive(within).map(Sample::new)
+    }
+
+    /// How many publishers it hears.
+    #[must_use]
+    pub fn publishers(&self) -> usize {
+        self.reader.publishers()
     }
 
     /// Messages that were lost, because they were not taken in time.

@@ -11,7 +11,7 @@ use narrows_host::{Exposed, Host};
 
 use crate::error::Error;
 use crate::events::Count;
-use crate::join::MOST_SLOTS;
+use crate::join::{MOST_SLOTS, Source};
 use crate::node::{Node, open_port};
 use crate::outlet::{Inner, Outlet};
 use crate::publisher::Publisher;
@@ -122,16 +122,17 @@ impl Topic {
         let bytes = self.slots.checked_mul(size).and_then(|slots| slots.checked_add(queues));
         let memory = Exposed::new(bytes.ok_or_else(too_large)?)
             .map_err(|error| Error::Memory(self.name.clone(), error.to_string()))?;
-        let own = self.node.has(&name)?;
-        let mut below = self.node.below()?;
-        let offers = below.platform().offers();
-        let published = offers.iter().filter(|offer| offer.text.starts_with("publish "));
-        if own || published.into_iter().any(|offer| offer.service == name) {
+        if self.node.has(&name)? {
             return Err(Error::Offered(self.name));
         }
+        let mut below = self.node.below()?;
+        let other = Source::all(&below, &name).into_iter().find(|other| other.types != types);
+        if let Some(Source { of, types: there, .. }) = other {
+            let (service, node, here) = (self.name, of.to_string(), types.to_owned());
+            return Err(Error::Types { service, node, there, here });
+        }
         let port = open_port(&mut below)?;
-        let text = format!("publish {types} {port}");
-        below.platform().offer(&name, &text).map_err(Error::Offer)?;
+        below.platform().offer(&name, &Source::text(types, port)).map_err(Error::Offer)?;
         drop(below);
         let stock = Stock::new(self.slots as usize, self.history as usize);
         let subscribers = (0..self.subscribers).map(|_| None).collect();

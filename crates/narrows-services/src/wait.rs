@@ -86,7 +86,7 @@ impl<'a> WaitSet<'a> {
     }
 
     /// Waits for a subscriber too. It is ready for as long as [`Subscriber::take`] has something:
-    /// a message, or that its publisher has gone. The set has it find the next.
+    /// a message, or that its publishers have gone. The set has it find others.
     ///
     /// # Errors
     /// [`Error::OtherNode`].

@@ -82,6 +82,12 @@ impl Subscribed {
         Ok((at, len))
     }
 
+    /// Who published a message that C has.
+    pub fn publisher(&self, at: usize) -> Outcome<&str> {
+        let found = self.taken.iter().find(|(place, _)| *place == at);
+        Ok(found.ok_or(Code::Argument)?.1.publisher())
+    }
+
     /// Gives a message back.
     pub fn give_back(&mut self, at: usize) -> Outcome {
         let found = self.taken.iter().position(|(place, _)| *place == at);

@@ -130,6 +130,7 @@ static void with_rust()
     for (std::uint32_t number = 0; number < 100; number++) {
         auto line = lines->take(SOON);
         GOOD(line);
+        CHECK(line->publisher() == "rust");
         CHECK((*line)->color == number && (*line)->ends[1].y == 2 * static_cast<float>(number));
     }
     const auto gone = lines->take(SOON);

@@ -100,6 +100,7 @@ static void texts(narrows_node *node)
     narrows_subscription how = NARROWS_SUBSCRIPTION;
     narrows_subscriber *late;
     const void *sample, *empty, *third;
+    char from[NARROWS_NAME_ROOM];
     size_t length;
     how.history = 8;
     how.holds = 2;
@@ -113,6 +114,8 @@ static void texts(narrows_node *node)
     FAILS(NARROWS_OUTSTANDING, narrows_close(node));
     WORKS(narrows_return_sample(late, sample));
     FAILS(NARROWS_ARGUMENT, narrows_return_sample(late, sample));
+    FAILS(NARROWS_ARGUMENT, narrows_sample_publisher(late, sample, from));
+    FAILS(NARROWS_ARGUMENT, narrows_sample_publisher(late, empty, NULL));
     SAYS(NARROWS_TIMEOUT, narrows_take(late, &third, &length, BRIEFLY), "nothing was published");
     WORKS(narrows_return_sample(late, empty));
     WORKS(narrows_close_subscriber(late));
@@ -126,6 +129,7 @@ static void points(narrows_node *node)
     const void *kept, *sample;
     struct point point;
     uint32_t i, lost = 1;
+    char from[NARROWS_NAME_ROOM];
     size_t length;
     how.depth = 4;
     how.holds = 2;
@@ -144,6 +148,8 @@ static void points(narrows_node *node)
         while ((error = narrows_take(subscriber, &sample, &length, 0)) == NARROWS_AGAIN)
             WORKS(narrows_wait(node, SOON));
         CHECK(error == NARROWS_OK && length == sizeof point);
+        WORKS(narrows_sample_publisher(subscriber, sample, from));
+        CHECK(strcmp(from, "camera") == 0);
         memcpy(&point, sample, sizeof point);
         CHECK(point.x == (float)i && point.y == (float)(2 * i));
         if (i == 3)
@@ -162,7 +168,7 @@ static void points(narrows_node *node)
         WORKS(narrows_take(subscriber, &sample, &length, SOON));
         WORKS(narrows_return_sample(subscriber, sample));
     }
-    SAYS(NARROWS_PEER_GONE, narrows_take(subscriber, &sample, &length, SOON), "points has gone");
+    SAYS(NARROWS_PEER_GONE, narrows_take(subscriber, &sample, &length, SOON), "publishers of points have gone");
     FAILS(NARROWS_TIMEOUT, narrows_take(subscriber, &sample, &length, BRIEFLY));
     /* What was taken stays as it is. */
     memcpy(&point, kept, sizeof point);
@@ -210,6 +216,10 @@ static void refused(narrows_node *node)
     SAYS(NARROWS_ARGUMENT,
          narrows_open_subscriber(node, "t", "u8", &subscription, 0, &subscriber), "1 to 15");
     subscription.holds = 0;
+    subscription.publishers = 65;
+    FAILS(NARROWS_ARGUMENT,
+          narrows_open_subscriber(node, "t", "u8", &subscription, 0, &subscriber));
+    subscription.publishers = 0;
     subscription.overflow = 3;
     SAYS(NARROWS_ARGUMENT,
          narrows_open_subscriber(node, "t", "u8", &subscription, 0, &subscriber),
@@ -228,6 +238,8 @@ static void refused(narrows_node *node)
     FAILS(NARROWS_CLOSED, narrows_close_subscriber(NULL));
     CHECK(length == 3);
 
+    /* Another node's are of other types. */
+    SAYS(NARROWS_TYPES, narrows_open_publisher(node, "points", "u8", 1, NULL, &publisher), POINT);
     /* A name is one topic's, or one service's. */
     WORKS(narrows_open_publisher(node, "t", "u8", 1, NULL, &publisher));
     FAILS(NARROWS_TAKEN, narrows_open_publisher(node, "t", "u8", 1, NULL, &other));

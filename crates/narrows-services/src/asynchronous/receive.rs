@@ -14,7 +14,7 @@ use crate::subscriber;
 use crate::typed::Payload;
 
 /// Receives what is published of a topic. With the feature `futures` it is a stream, which says
-/// when its publisher has gone, and goes on with the next.
+/// when all publishers have gone, and goes on with the next.
 pub struct Subscriber<W, T: ?Sized> {
     reactor: Rc<Reactor<W>>,
     subscriber: subscriber::Subscriber<T>,

@@ -213,19 +213,23 @@ impl Ground {
         let (site, topic) = (self.random(NODES), self.random(TOPICS));
         let (slots, subscribers) = (1 + self.random(30), self.random(5));
         let keeps = self.random(slots.min(6));
-        let made = self.sites[site]
-            .node
-            .blocking()
-            .topic(&name(topic))
-            .slots(slots as u32)
-            .subscribers(subscribers as u32)
-            .history(keeps as u32)
-            .patience(AT_ONCE)
-            .publisher::<u64>();
-        if self.topics[topic].is_some() {
-            assert_eq!(made.err(), Some(Error::Offered(name(topic))));
-            return self.did("publish: already there");
+        let node = self.sites[site].node.blocking();
+        let wish = node.topic(&name(topic)).slots(slots as u32).subscribers(subscribers as u32);
+        let wish = wish.history(keeps as u32).patience(AT_ONCE);
+        match &self.topics[topic] {
+            Some(published) if published.site == site => {
+                let made = wish.publisher::<u64>();
+                assert_eq!(made.err(), Some(Error::Offered(name(topic))));
+                return self.did("publish: already there");
+            }
+            Some(_) => {
+                let made = wish.publisher::<i64>();
+                assert!(matches!(made.err(), Some(Error::Types { .. })));
+                return self.did("publish: types");
+            }
+            None => {}
         }
+        let made = wish.publisher::<u64>();
         let publisher = made.map_err(|error| error.to_string()).unwrap();
         let model = Topic::new(slots, subscribers, keeps);
         self.topics[topic] = Some(Published { site, publisher, model });

@@ -15,7 +15,7 @@ use ground::Ground;
 /// Enough for every end of every operation to be met.
 const FEW: u64 = 8000;
 /// What has to be met: an operation, and how it ended.
-const WANTED: [&str; 26] = [
+const WANTED: [&str; 27] = [
     "call: answered",
     "call: dropped half-way",
     "call: gone",
@@ -29,6 +29,7 @@ const WANTED: [&str; 26] = [
     "loan: sent",
     "publish: already there",
     "publish: topic",
+    "publish: types",
     "send: all have it",
     "send: full",
     "send: lost by some",

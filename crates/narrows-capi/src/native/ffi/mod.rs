@@ -138,6 +138,26 @@ unsafe fn name<'a>(from: *const c_char) -> Outcome<&'a str> {
     unsafe { text(from, Code::Name) }?.ok_or(Code::Argument.into())
 }
 
+/// Bytes of a name with its zero: `NARROWS_NAME_ROOM`.
+const NAME_ROOM: usize = narrows::link::Name::MAX + 1;
+
+/// Room of C's for a name.
+///
+/// # Safety
+/// As for [`room`].
+unsafe fn name_room<'a>(to: *mut c_char) -> Outcome<&'a mut [u8]> {
+    // SAFETY: as was promised.
+    unsafe { room(to.cast(), NAME_ROOM) }
+}
+
+/// Writes a name, and zeroes behind it.
+fn put_name(to: &mut [u8], name: &str) {
+    to.fill(0);
+    for (to, byte) in to.iter_mut().zip(name.bytes()) {
+        *to = byte;
+    }
+}
+
 /// A size of options beyond this is none.
 const MOST: usize = 4096;
 

@@ -2,13 +2,10 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::{Out, name, room, within};
-use crate::native::code::{Code, answer, hurried};
+use super::{Out, name, name_room, put_name, within};
+use crate::native::code::{answer, hurried};
 use crate::native::node;
 use crate::native::table;
-
-/// Bytes of a name with its zero: `NARROWS_NAME_ROOM`.
-const NAME_ROOM: usize = narrows::link::Name::MAX + 1;
 
 /// Looks for a node.
 #[unsafe(no_mangle)]
@@ -44,18 +41,12 @@ pub unsafe extern "C" fn narrows_check(peer: *mut c_void) -> c_int {
 /// A peer's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_peer_name(peer: *mut c_void, to: *mut c_char) -> c_int {
-    if to.is_null() {
-        return answer(Err(Code::Argument.into()));
-    }
     // SAFETY: there is so much room, as the declaration says.
-    let to = unsafe { room(to.cast(), NAME_ROOM) };
+    let to = unsafe { name_room(to) };
     answer(to.and_then(|to| {
         table::peer(peer as usize, |state, link| {
             let (name, _) = state.node()?.link(link).peer()?;
-            to.fill(0);
-            for (to, byte) in to.iter_mut().zip(name.as_str().bytes()) {
-                *to = byte;
-            }
+            put_name(to, name.as_str());
             Ok(())
         })
     }))

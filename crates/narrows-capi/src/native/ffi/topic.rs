@@ -5,7 +5,7 @@ use std::mem::offset_of;
 
 use narrows_services::Overflow;
 
-use super::{Out, bytes, known, name, within};
+use super::{Out, bytes, known, name, name_room, put_name, within};
 use crate::native::code::{Code, Fault, Outcome, answer, at_once, hurried};
 use crate::native::handle::{Handle, Kind, serial};
 use crate::native::table;
@@ -30,6 +30,7 @@ pub struct Subscription {
     holds: u32,
     history: u32,
     overflow: u32,
+    publishers: u32,
 }
 
 /// `narrows_overflow`.
@@ -175,8 +176,9 @@ pub unsafe extern "C" fn narrows_open_subscriber(
     let open = || {
         // SAFETY: as was promised.
         let (out, topic, types) = unsafe { (Out::new(subscriber)?, name(topic)?, name(types)?) };
-        let end = offset_of!(Subscription, overflow) + size_of::<u32>();
-        let usual = Subscription { size: 0, depth: 0, holds: 0, history: 0, overflow: 0 };
+        let end = offset_of!(Subscription, publishers) + size_of::<u32>();
+        let usual =
+            Subscription { size: 0, depth: 0, holds: 0, history: 0, overflow: 0, publishers: 0 };
         // SAFETY: as was promised.
         let how = unsafe { known(options, end, usual, "narrows_subscription") }?;
         let overflow = overflow(how.overflow)?;
@@ -187,6 +189,9 @@ pub unsafe extern "C" fn narrows_open_subscriber(
             }
             if how.holds > 0 {
                 wish = wish.holds(how.holds);
+            }
+            if how.publishers > 0 {
+                wish = wish.publishers(how.publishers as usize);
             }
             let reader = wish.reader(types.to_owned())?;
             let within = within(timeout);
@@ -239,6 +244,23 @@ pub unsafe extern "C" fn narrows_return_sample(
     sample: *const c_void,
 ) -> c_int {
     answer(table::subscriber(subscriber as usize, |one| one.give_back(sample as usize)))
+}
+
+/// Who published a message.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn narrows_sample_publisher(
+    subscriber: *mut c_void,
+    sample: *const c_void,
+    to: *mut c_char,
+) -> c_int {
+    // SAFETY: there is so much room, as the declaration says.
+    let to = unsafe { name_room(to) };
+    answer(to.and_then(|to| {
+        table::subscriber(subscriber as usize, |one| {
+            put_name(to, one.publisher(sample as usize)?);
+            Ok(())
+        })
+    }))
 }
 
 /// How many messages were lost.
