@@ -3,7 +3,7 @@
 use std::error;
 use std::fmt;
 
-use narrows::endpoint::{CallError, Failure, FlowError, LinkError, ServeError};
+use narrows::endpoint::{CallError, Failure, FlowError, LinkError, SendError, ServeError};
 use narrows_host::OpenError;
 use narrows_host::service::OfferError;
 
@@ -46,6 +46,17 @@ pub enum Error {
     /// A call gave no response. After [`CallError::Gone`] the next call looks for the service
     /// again.
     Call(String, CallError),
+    /// Values are longer than the longest message of the node that sends them.
+    Long {
+        /// The service.
+        service: String,
+        /// Whether that is this node, whose requests they are, or the service's.
+        own: bool,
+        /// Bytes of a value.
+        bytes: usize,
+        /// Bytes of the longest message.
+        limit: usize,
+    },
     /// A response or a message came that is no value of the type that it should be.
     Length(String),
     /// A value has no encoding: its type, and what serde says.
@@ -120,7 +131,23 @@ impl fmt::Display for Error {
             Error::Call(service, CallError::Failed(Failure::Refused)) => {
                 write!(f, "{service} refused the request")
             }
+            Error::Call(service, CallError::Start(SendError::TooLong { limit })) => write!(
+                f,
+                "a request of {service} is longer than the {limit} bytes of this node's longest \
+                 message: open it with Options::longest_message"
+            ),
             Error::Call(service, error) => write!(f, "a call of {service}: {error}"),
+            Error::Long { service, own, bytes, limit } => {
+                let [what, whose] = match own {
+                    true => ["request", "this node"],
+                    false => ["response", "its node"],
+                };
+                write!(
+                    f,
+                    "a {what} of {service} has {bytes} bytes, and messages of {whose} have at most \
+                     {limit}: open it with Options::longest_message({bytes})"
+                )
+            }
             Error::Length(service) => write!(
                 f,
                 "{service} gave bytes that are no value of its type, but longer, shorter or of \

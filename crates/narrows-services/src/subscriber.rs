@@ -122,8 +122,8 @@ impl Subscribe {
 
 /// Takes what is published of a topic by all that publish it, those that come later too: of each in
 /// turn, and in the order in which it was published by that one. Where all publishers have gone,
-/// [`Subscriber::take`] and [`Subscriber::receive`] say so once, when all that they had published is
-/// taken, and look for the next from then on.
+/// [`Subscriber::take`] and [`Subscriber::receive`] say so once, when all that they had published
+/// is taken, and look for others from then on.
 pub struct Subscriber<T: ?Sized> {
     pub(crate) reader: Reader,
     of: PhantomData<fn() -> Box<T>>,

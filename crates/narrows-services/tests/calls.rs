@@ -291,8 +291,42 @@ fn a_mebibyte_goes_there_and_back_between_nodes_that_are_opened_for_it() {
     let short = open(directory.path(), "short");
     let client = short.find("flipped").longest(LONG).client::<[u8], [u8]>().unwrap();
     let refused = client.call(&vec![1; LONG]).unwrap_err().to_string();
-    assert!(refused.contains("1048576") || refused.contains("65536"), "{refused}");
+    assert!(refused.contains("the 65536 bytes of this node's longest message"), "{refused}");
+    assert!(refused.contains("Options::longest_message"), "{refused}");
     let vast = Options::new("vast").directory(directory.path()).longest_message(1 << 31);
     let refused = Node::with(vast).map(|_| ()).unwrap_err().to_string();
     assert!(refused.contains("2147483648"), "{refused}");
+}
+
+#[test]
+fn values_that_no_message_has_room_for_are_refused_before_a_call() {
+    type Long = [u8; 100_000];
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_owned();
+    let _long = Server::with(
+        move || open_for_long_ones(&path, "long"),
+        |node| {
+            node.serve::<Long, u8>("first", |all| all[0]).unwrap();
+            node.serve::<u8, Long>("all", |each| [*each; 100_000]).unwrap();
+        },
+    );
+    let path = directory.path().to_owned();
+    let _short = Server::start(path, |node| {
+        node.serve::<u8, Long>("short", |each| [*each; 100_000]).unwrap();
+    });
+    let long = open_for_long_ones(directory.path(), "gpp");
+    assert_eq!(long.client::<Long, u8>("first").unwrap().call(&[7; 100_000]), Ok(7));
+    assert_eq!(long.client::<u8, Long>("all").unwrap().call(&7), Ok([7; 100_000]));
+    let refused = |made: Result<(), Error>, whose: &str| {
+        let said = made.unwrap_err().to_string();
+        let all = [whose, "100000 bytes", "at most 65536", "Options::longest_message(100000)"];
+        assert!(all.iter().all(|part| said.contains(part)), "{said}");
+    };
+    // More than there are flows: each is closed.
+    for _ in 0..40 {
+        let made = long.client::<u8, Long>("short").map(|_| ());
+        refused(made, "a response of short has");
+    }
+    let node = open(directory.path(), "brief");
+    refused(node.client::<Long, u8>("first").map(|_| ()), "a request of first has");
 }
