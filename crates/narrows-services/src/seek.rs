@@ -22,8 +22,10 @@ use crate::typed::hash;
 const LOOK: Duration = Duration::from_millis(10);
 /// How often it is looked for others where there is one: twice as long each time, up to this.
 const SELDOM: Duration = Duration::from_millis(640);
-/// How long a publisher has to let a subscriber in before it is asked again.
+/// How long a publisher has to let a subscriber in before it is asked again; and if others have let
+/// it in.
 const ANSWER: Duration = Duration::from_millis(200);
+const LATE_ANSWER: Duration = Duration::from_secs(1);
 /// How long a publisher that has refused is not asked, if there are others.
 const REFUSED: Duration = Duration::from_secs(1);
 
@@ -175,6 +177,8 @@ impl Seek {
     /// Why one is not asked. The others are.
     fn look(&mut self, now: Instant, joins: &[Rc<Joined>], made: &[Joined]) -> Result<(), Error> {
         let (mut fits, mut failed) = (false, None);
+        let alone = joins.is_empty() && made.is_empty();
+        let until = now + if alone { ANSWER } else { LATE_ANSWER };
         self.refused.retain(|(_, until)| now < *until);
         let sources = Source::all(&*self.node.below()?, &self.wish.topic);
         let mut hunted = Vec::new();
@@ -205,12 +209,11 @@ impl Seek {
             }
             let link = self.node.below()?.try_hunt(&of);
             match link {
-                Ok(Some(link)) => self.ask(of, Address { link, port }, now)?,
+                Ok(Some(link)) => self.ask(of, Address { link, port }, until)?,
                 Ok(None) => hunted.push(of),
                 Err(error) => failed = Some(Error::Link(self.wish.topic.to_string(), error)),
             }
         }
-        let alone = joins.is_empty() && made.is_empty();
         self.pause = if alone || !hunted.is_empty() { LOOK } else { (2 * self.pause).min(SELDOM) };
         self.looks = now + self.pause;
         self.hunted = hunted;
@@ -222,14 +225,13 @@ impl Seek {
     }
 
     /// Asks a publisher for a queue.
-    fn ask(&mut self, of: Name, publisher: Address, now: Instant) -> Result<(), Error> {
+    fn ask(&mut self, of: Name, publisher: Address, until: Instant) -> Result<(), Error> {
         let note = Exposed::new(4096).map_err(|error| self.failed(&error))?;
         let Wish { terms, history, .. } = self.wish;
         let join = Join { types: hash(&self.wish.types), terms, history, note: note.place() };
         let mut node = self.node.below()?;
         // One that has no room for it is asked at the next look.
         if node.try_send(self.port, publisher, &join.encode()).is_ok() {
-            let until = now + ANSWER;
             self.asked.push(Asked { of, publisher, note: Some(note), until, said: None });
         }
         Ok(())

@@ -257,3 +257,26 @@ fn no_more_publishers_are_heard_than_were_asked_for() {
         assert_eq!(none.err(), Some(Error::Terms("status".into())));
     }
 }
+
+#[test]
+fn a_publisher_that_answers_late_is_heard_from_then_on_and_nobody_waits_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let late = open(directory.path(), "late");
+    let late: Publisher<u64> = late.topic("status").history(1).publisher().unwrap();
+    late.send(&70).unwrap();
+    let prompt = Source::start(directory.path(), "prompt");
+    let node = open(directory.path(), "sink");
+    let status = hearing(node.subscribe("status").history(1), 1);
+    for number in 0..50 {
+        prompt.send(number).unwrap();
+        assert_eq!(taken(&status), [("prompt".to_owned(), number)]);
+        // Longer in all than an answer is waited for.
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    while status.publishers() == 1 {
+        late.attend().unwrap();
+        assert!(taken(&status).len() < 2);
+    }
+    late.send(&71).unwrap();
+    assert_eq!(status.receive(SOON).unwrap().publisher(), "late");
+}
