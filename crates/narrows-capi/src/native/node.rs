@@ -341,15 +341,25 @@ impl State {
 
     /// Waits until something came for the node, and takes it in.
     pub fn wait(&mut self, within: Option<Duration>) -> Outcome {
+        let begin = Instant::now();
         self.attend()?;
-        let (ready, due) = look(&self.subscribers)?;
-        let mut node = self.node()?;
-        if !ready {
-            node.wait_any(within.into_iter().chain(due).min());
+        loop {
+            let (ready, due) = look(&self.subscribers)?;
+            let left = within.map(|within| within.saturating_sub(begin.elapsed()));
+            // A subscriber looks for publishers in between, of which C hears nothing.
+            let pause = due.filter(|due| left.is_none_or(|left| *due < left));
+            let asleep = Instant::now();
+            let mut node = self.node()?;
+            if !ready {
+                node.wait_any(pause.or(left));
+            }
+            node.poll();
+            drop(node);
+            self.attend()?;
+            if ready || pause.is_none_or(|pause| asleep.elapsed() < pause) {
+                return Ok(());
+            }
         }
-        node.poll();
-        drop(node);
-        self.attend()
     }
 
     /// Has whatever comes ring the node, unless something is there.
