@@ -16,6 +16,8 @@ pub(super) struct Core {
     pub busy: u64,
     /// Whether a bell was rung that ends the next sleep that it may end.
     pub rung: bool,
+    /// Whether a bell ended the last wait. One that was rung with it ends no other sleep.
+    pub woken: bool,
     /// When one of the timers that always run ends, and all others with it so many periods before
     /// or later.
     pub ends: u64,
@@ -25,7 +27,7 @@ pub(super) struct Core {
 
 impl Default for Core {
     fn default() -> Core {
-        Core { at: 0, busy: 0, rung: false, ends: 0, window: u64::MAX }
+        Core { at: 0, busy: 0, rung: false, woken: false, ends: 0, window: u64::MAX }
     }
 }
 
@@ -84,6 +86,7 @@ impl Core {
         if matches!(how, Notification::Interrupt | Notification::Coalesced { .. }) {
             self.rung = false;
         }
+        self.woken = false;
         match how {
             Notification::Interrupt => self.told(side, wake, on.first, on.until),
             Notification::Spin => {
@@ -127,6 +130,7 @@ impl Core {
     fn told(&mut self, side: &Side<u64>, wake: u64, first: u64, until: u64) {
         if first <= until {
             self.go_on(first.max(self.at).saturating_add(wake), side.interrupt);
+            self.woken = true;
         } else {
             self.sleep(side, until, side.late);
         }

@@ -236,7 +236,7 @@ impl Walk<'_> {
             let slower = self.contended(copied);
             let one = &mut self.streams[number];
             self.caller.work(take.saturating_add(slower));
-            self.caller.rung |= one.rings;
+            self.caller.rung |= one.rings && !self.caller.woken;
             any = true;
             for _ in 0..one.together {
                 // A request is back when its last part is.

@@ -200,6 +200,10 @@ fn the_load_is_that_of_waits_and_looks_together() {
     // Where none is prompt it looks ever more shortly, down to all that is allowed.
     let long = Stream { how: hybrid, ..called(10, 20, stream(100_000, 50_000)) };
     near(load(&mut [long]), (4.0 + 10.0 + 1000.0 + 5.0 + 20.0) / 100.0);
+    // The bell of an acknowledgement that came while it slept ends no other sleep.
+    let longer = Notification::Hybrid { longest: Duration::from_micros(20) };
+    let rung = Stream { how: longer, rings: true, ..called(10, 20, stream(200_000, 100_000)) };
+    near(load(&mut [rung]), (4.0 + 10.0 + 2000.0 + 5.0 + 20.0) / 200.0);
     // Two messages for a bell, or a look after 30.
     let pairs = Notification::Coalesced { messages: 2, within: Duration::from_nanos(3000) };
     let two = Stream { burst: 2, depth: 2, ..by(pairs) };

@@ -10,6 +10,9 @@ use crate::rig::sim;
 use narrows_sim::chip::Chip;
 use narrows_tune::model::{Access, Parameters};
 
+/// Bytes of a block that has room in a cache beside what a core keeps for itself.
+const MIDDLE: usize = 512;
+
 /// Adds what was measured cold, on the same cores of the chip, to what was measured warm.
 ///
 /// # Errors
@@ -30,19 +33,28 @@ pub(crate) fn cold(
     let (hows, placements) = (["interrupt", "spin"], ["external", "internal"]);
     for (how, placement) in hows.into_iter().flat_map(|how| placements.map(|one| (how, one))) {
         let code = more(how, placement, LEAST_BYTES, LEAST_BYTES)?;
-        let out = more(how, placement, LONG, LEAST_BYTES)?;
-        let back = more(how, placement, LEAST_BYTES, LONG)?;
+        let [middle, long] = [MIDDLE, LONG].map(|bytes| {
+            let out = more(how, placement, bytes, LEAST_BYTES)?;
+            Ok([out, more(how, placement, LEAST_BYTES, bytes)?])
+        });
+        let (middle, long) = (middle?, long?);
         for (number, side) in
             [&mut parameters.caller, &mut parameters.callee].into_iter().enumerate()
         {
-            let byte = |one: &Cold| ((one.more[number] - code.more[number]) / one.bytes).max(0.0);
-            let (out, back) = (byte(&out), byte(&back));
+            let slopes =
+                long.each_ref().map(|one| (one.more[number] - code.more[number]) / one.bytes);
+            let [out, back] = slopes.map(|one| one.max(0.0));
             let (write, read) = if number == 0 { (out, back) } else { (back, out) };
-            let Access { write: w, read: r, block } = side.cold;
+            // A block that a cache has room for loses what it shares lines with at every call, and
+            // a longer one no more than that.
+            let shared = middle.iter().zip([out, back]);
+            let shared = shared.map(|(one, byte)| one.more[number] - byte * one.bytes);
+            let block = shared.fold(code.more[number], f64::max);
+            let was = side.cold;
             side.cold = Access {
-                write: write.max(w),
-                read: read.max(r),
-                block: code.more[number].max(block),
+                write: write.max(was.write),
+                read: read.max(was.read),
+                block: block.max(was.block),
             };
         }
     }

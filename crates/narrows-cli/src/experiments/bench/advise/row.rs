@@ -71,25 +71,27 @@ fn name(least: Least) -> &'static str {
 }
 
 impl PlatformRow {
+    /// One for each objective that was judged.
     pub fn of(platform: &str, rows: &[CaseRow]) -> Vec<PlatformRow> {
         let of = |least: Least| {
             let rows: Vec<&CaseRow> = rows.iter().filter(|row| row.least == least).collect();
             let count = rows.len();
             let near = rows.iter().filter(|row| row.is_near()).count();
             let mean = |of: fn(&CaseRow) -> usize| {
-                rows.iter().map(|row| of(row) as f64).sum::<f64>() / count.max(1) as f64
+                rows.iter().map(|row| of(row) as f64).sum::<f64>() / count as f64
             };
             PlatformRow {
                 platform: platform.to_owned(),
                 objective: name(least),
                 workloads: count,
-                within_percent: 100.0 * near as f64 / count.max(1) as f64,
+                within_percent: 100.0 * near as f64 / count as f64,
                 tried: mean(|row| row.tried),
                 choices: mean(|row| row.of),
                 farthest_percent: 100.0 * rows.iter().map(|row| row.apart()).fold(0.0, f64::max),
             }
         };
-        vec![of(Least::Load), of(Least::Latency)]
+        let judged = |least: &Least| rows.iter().any(|row| row.least == *least);
+        [Least::Load, Least::Latency].into_iter().filter(judged).map(of).collect()
     }
 }
 
@@ -146,4 +148,31 @@ pub(super) fn table(rows: &[PlatformRow]) -> String {
         ]);
     }
     table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_workload_was_judged_by_has_no_row() {
+        let spinning = CaseRow {
+            case: 1,
+            platform: "chip".to_owned(),
+            least: Least::Latency,
+            holds: true,
+            equal: false,
+            chosen: String::new(),
+            value: 1.05,
+            best: String::new(),
+            best_value: 1.0,
+            tried: 2,
+            of: 4,
+        };
+        let rows = PlatformRow::of("chip", &[spinning]);
+        let [row] = rows.as_slice() else { panic!("{rows:?}") };
+        assert_eq!((row.objective, row.workloads, row.within_percent), ("latency", 1, 100.0));
+        assert_eq!((row.tried, row.choices), (2.0, 4.0));
+        assert!(PlatformRow::of("chip", &[]).is_empty());
+    }
 }
