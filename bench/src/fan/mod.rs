@@ -7,6 +7,8 @@
 mod iceoryx2;
 mod narrows;
 mod socket;
+#[cfg(feature = "zenoh")]
+mod zenoh;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -72,8 +74,15 @@ pub trait Contender: Sync {
 }
 
 /// Everyone.
-fn all() -> [&'static dyn Contender; 4] {
-    [&narrows::LOOKS, &narrows::SLEEPS, &iceoryx2::Iceoryx2, &socket::Socket]
+fn all() -> Vec<&'static dyn Contender> {
+    vec![
+        &narrows::LOOKS,
+        &narrows::SLEEPS,
+        &iceoryx2::Iceoryx2,
+        #[cfg(feature = "zenoh")]
+        &zenoh::Zenoh,
+        &socket::Socket,
+    ]
 }
 
 /// The table of one publisher and many subscribers

@@ -22,6 +22,13 @@ pub(super) fn pieces(address: u32, len: usize, line: u32) -> impl Iterator<Item 
     })
 }
 
+/// How many lines of `line` bytes a range lies on.
+pub(super) fn lines(address: u32, len: usize, line: u32) -> u64 {
+    let (address, line) = (u64::from(address), u64::from(line));
+    let Some(last) = (len as u64).checked_sub(1) else { return 0 };
+    (address + last) / line - address / line + 1
+}
+
 pub(super) fn words(len: usize) -> u64 {
     len.div_ceil(4) as u64
 }
@@ -356,5 +363,23 @@ impl Cpu {
     /// Something that takes no time has happened once more.
     pub(super) fn tick(&self) {
         self.act(|_, _| false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_lies_on_as_many_lines_as_it_has_pieces() {
+        for line in [4, 32] {
+            for address in 0..70 {
+                for len in 0..70 {
+                    let count = pieces(address, len, line).count() as u64;
+                    assert_eq!(lines(address, len, line), count, "{address} {len} {line}");
+                }
+            }
+        }
+        assert_eq!(lines(u32::MAX, 2, 32), 2);
     }
 }

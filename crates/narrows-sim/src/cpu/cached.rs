@@ -1,11 +1,12 @@
 //! How a process reaches memory through its core's caches.
 
 use super::Cpu;
-use super::access::{pieces, words};
+use super::access::{lines, pieces, words};
 use super::rates::Traffic;
 use crate::events::bus::BURST;
 use crate::events::state::Core;
 use crate::part::cache::{Cache, Tag};
+use crate::time::Time;
 
 /// Which of a core's first-level caches.
 type Level = fn(&mut Core) -> Option<&mut Cache>;
@@ -45,10 +46,9 @@ impl Cpu {
             let tag = Tag { memory, address: at - at % line };
             let offset = (at % line) as usize;
             let place = self.bring(data, tag);
-            self.with(data, |cache| {
+            self.hits(len, |cache| {
                 part.copy_from_slice(&cache.bytes(place)[offset..offset + len]);
             });
-            self.hits(len);
         }
     }
 
@@ -75,8 +75,7 @@ impl Cpu {
             };
             if let Some(place) = place {
                 let offset = (at % line) as usize;
-                self.with(data, |cache| cache.write(place, offset, part, shape.write_back));
-                self.hits(len);
+                self.hits(len, |cache| cache.write(place, offset, part, shape.write_back));
             } else {
                 self.with(data, |cache| {
                     cache.used.lookups += words(len);
@@ -89,11 +88,18 @@ impl Cpu {
         }
     }
 
-    /// Words of a line that is in the cache, brought for them or not.
-    fn hits(&self, len: usize) {
-        self.with(data, |cache| cache.used.lookups += words(len));
-        self.machine().state.borrow_mut().counts.words += words(len);
-        self.compute(self.rates().hit * words(len));
+    /// Reads or writes words of a line that is in the cache, brought for them or not.
+    fn hits(&self, len: usize, what: impl FnOnce(&mut Cache)) {
+        let (core, count) = (self.shared.core, words(len));
+        let time = self.rates().hit * count;
+        self.act(|state, process| {
+            if let Some(cache) = data(&mut state.cores[core]) {
+                what(cache);
+                cache.used.lookups += count;
+            }
+            state.counts.words += count;
+            time > Time::ZERO && state.compute(process, time)
+        });
     }
 
     /// Makes sure that a line is in a first-level cache; where.
@@ -240,12 +246,12 @@ impl Cpu {
     pub(super) fn run_code(&self, (start, len): (u32, u32)) {
         let Some(line) = self.with(instructions, |cache| cache.shape.line) else { return };
         let memory = self.rates().home;
-        let count = pieces(start, len as usize, line).count() as u64;
+        let count = lines(start, len as usize, line);
         self.with(instructions, |cache| cache.used.lookups += count);
-        let mut lines = pieces(start, len as usize, line)
+        let mut tags = pieces(start, len as usize, line)
             .map(|(at, _)| Tag { memory, address: at - at % line });
         while let Some(Some(missing)) =
-            self.with(instructions, |cache| lines.find(|tag| cache.find(*tag).is_none()))
+            self.with(instructions, |cache| tags.find(|tag| cache.find(*tag).is_none()))
         {
             self.bring(instructions, missing);
         }

@@ -99,23 +99,22 @@ impl Parts {
         let waits_there = looks(strategy.at_callee()) || looks(soonest.callee);
         let here = moved(costs, internal, idles, &message, strategy, true);
         let looked = moved(costs, internal, true, &message, strategy, true);
-        let here = Moved {
-            response: slowed(
-                here.response,
-                looked.response,
-                goes_on(flow, strategy, soonest.callee),
-            ),
-            ..here
-        };
+        let goes_on = goes_on(flow, strategy, soonest.callee);
+        let here = Moved { response: slowed(here.response, looked.response, goes_on), ..here };
         let there = moved(costs, internal, waits, &message, strategy, false);
         let most = moved(costs, internal, waits_there, &message, strategy, true);
         let slower =
             sum(&[most.request, most.response]).saturating_sub(sum(&[here.request, here.response]));
         // All that a core does is slower that sleeps in between and whose bus the other one has.
         let looked = if looks(strategy.notification) { 0 } else { costs.caller.looked };
-        let (lasting, at_most) = match idles {
-            true => (looked, 0),
-            false => (0, if waits_there { looked } else { 0 }),
+        // One that goes on for a while has it when the response comes, and seldom at the request.
+        let taking = sum(&[costs.caller.interrupt, here.response]);
+        let behind = u128::from(looked / 2) * u128::from(goes_on.min(taking));
+        let behind = u64::try_from(behind / u128::from(taking.max(1))).unwrap_or(u64::MAX);
+        let (lasting, behind, at_most) = match idles {
+            true => (looked, 0, 0),
+            false if waits_there => (0, behind, looked - behind),
+            false => (0, 0, 0),
         };
         let more = [
             sum(&[cold(&costs.caller, &message, true), slower, at_most]),
@@ -162,7 +161,7 @@ impl Parts {
             engine: here.engine,
             engine_there,
             step: told.step,
-            after: here.response,
+            after: sum(&[here.response, behind]),
             ack,
             more,
             copied,
