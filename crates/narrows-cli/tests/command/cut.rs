@@ -20,6 +20,16 @@ deadline = "50ms"
 parts = 6
 "#;
 
+/// The file of a chip that is davinci without its copy engine, in a directory.
+pub fn without_engine(directory: &Path) -> PathBuf {
+    let davinci = include_str!("../../../../platforms/davinci.toml");
+    let (before, engine) = davinci.split_once("[[engine]]").expect("davinci has an engine");
+    let (_, after) = engine.split_once("\n[").expect("more of the chip");
+    let chip = directory.join("plain.toml");
+    std::fs::write(&chip, format!("{before}[{after}")).unwrap();
+    chip
+}
+
 /// A directory with a chip that is davinci without its copy engine, and a workload.
 struct Ground {
     directory: tempfile::TempDir,
@@ -29,11 +39,7 @@ struct Ground {
 impl Ground {
     fn new() -> Ground {
         let directory = tempfile::tempdir().unwrap();
-        let davinci = include_str!("../../../../platforms/davinci.toml");
-        let (before, engine) = davinci.split_once("[[engine]]").expect("davinci has an engine");
-        let (_, after) = engine.split_once("\n[").expect("more of the chip");
-        let chip = directory.path().join("plain.toml");
-        std::fs::write(&chip, format!("{before}[{after}")).unwrap();
+        let chip = without_engine(directory.path());
         Ground { directory, chip }
     }
 
@@ -171,4 +177,22 @@ fn the_controller_cuts_frames_that_internal_memory_does_not_hold() {
     let more = ["--strategy", "auto", "--json"];
     let report = stdout(&ground.narrows("run", FRAMES, &ground.chip, &more));
     assert!(report.contains("internal/parts=5\""), "{report}");
+}
+
+/// Where parts in internal memory take least, `advise` tries them and says so; whole frames take
+/// more of the core, as it says where they may not be cut.
+#[test]
+fn advise_chooses_parts_where_they_take_least() {
+    let ground = Ground::new();
+    let advised = |workload: &str| {
+        let report = stdout(&ground.narrows("advise", workload, &ground.chip, &["--json"]));
+        let report: Value = serde_json::from_str(&report).unwrap();
+        report["results"][0].clone()
+    };
+    let cut = advised(FRAMES);
+    assert!(cut["strategy"].as_str().unwrap().contains("/internal/parts=5"), "{cut}");
+    let whole = advised(&FRAMES.replace("parts = 6", ""));
+    assert!(!whole["strategy"].as_str().unwrap().contains("parts="), "{whole}");
+    let load = |row: &Value| number(row, "/load_percent");
+    assert!(load(&cut) < 0.9 * load(&whole), "{cut} {whole}");
 }

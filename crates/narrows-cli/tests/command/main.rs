@@ -4,6 +4,7 @@
 //! What is carried or measured between processes of this machine is in `machine`, so that no
 //! simulation takes the cores from it.
 
+mod admitted;
 mod advise;
 mod choosing;
 mod clusters;

@@ -19,7 +19,9 @@ impl Controller<'_, '_> {
     pub fn decide(&mut self, now: Duration, cause: Cause) -> Result<Decision, ControlError> {
         let forget = self.settings.rest * FORGET;
         for state in self.tables.flows.iter_mut().flatten() {
-            let _ = state.began.get_or_insert(now);
+            if !state.waits {
+                let _ = state.began.get_or_insert(now);
+            }
             if !state.going {
                 (state.target, state.to) = (None, None);
             }
@@ -69,7 +71,10 @@ impl Controller<'_, '_> {
             for (index, (state, planned)) in both.enumerate() {
                 let Some(state) = state.as_mut().filter(|state| !state.going) else { continue };
                 let to = moves.filter(|one| one.index == index).map(|one| one.dsp);
-                if planned.number != state.current || to.is_some() {
+                if state.waits {
+                    // It begins so.
+                    (state.current, state.dsp) = (planned.number, to.unwrap_or(state.dsp));
+                } else if planned.number != state.current || to.is_some() {
                     (state.target, state.to) = (Some(planned.number), to);
                     switches += 1;
                 }

@@ -29,7 +29,7 @@ pub enum ControlError {
     /// All flows together take more than there is. With fewer flows it may be possible.
     Together(Unsolved),
     /// There is a plan with this flow, but nothing that it could begin with while the others have
-    /// what they have. It may come later.
+    /// what they have. It may come later, or be [reserved](super::Controller::reserve).
     NoRoom,
 }
 

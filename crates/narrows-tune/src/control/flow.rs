@@ -31,6 +31,9 @@ pub struct FlowState<'s> {
     pub(super) strategies: &'s [Strategy],
     pub(super) dsp: u8,
     pub(super) current: u16,
+    /// Whether it has not begun, since others are to make room before: then what it has is what it
+    /// is to begin with.
+    pub(super) waits: bool,
     pub(super) target: Option<u16>,
     /// The DSP that serves it from that switch on, if another.
     pub(super) to: Option<u8>,
@@ -57,6 +60,7 @@ impl<'s> FlowState<'s> {
             strategies,
             dsp,
             current: 0,
+            waits: false,
             target: None,
             to: None,
             going: false,
@@ -102,6 +106,9 @@ impl<'s> FlowState<'s> {
 
     /// Bytes of internal memory of a DSP that it may have at any moment.
     pub(super) fn memory(&self, costs: &Costs, dsp: u8) -> u32 {
+        if self.waits {
+            return 0;
+        }
         let of = |number| self.estimate(costs, number).map_or(0, |made| made.memory);
         let leaves = if dsp == self.dsp { of(self.current) } else { 0 };
         let comes = if dsp == self.place() { of(self.has()) } else { 0 };
@@ -132,7 +139,7 @@ impl<'s> FlowState<'s> {
 
     /// The same as it is.
     pub(super) fn looks(&self) -> u64 {
-        self.looks_by(self.has())
+        if self.waits { 0 } else { self.looks_by(self.has()) }
     }
 
     /// Whether its calls end as fast as requests come by a strategy by which it takes that, each of

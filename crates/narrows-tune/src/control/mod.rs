@@ -13,6 +13,7 @@
 
 mod carry;
 mod decide;
+mod enter;
 mod error;
 mod flow;
 mod learn;
@@ -116,101 +117,6 @@ impl<'a, 's> Controller<'a, 's> {
         Ok(made)
     }
 
-    /// A flow comes, which may travel by any of these strategies, the first of them safe. It begins
-    /// with that one, and changes when more is known of it; if it is `known` already, it begins
-    /// with the best that there is room for as things are.
-    ///
-    /// # Errors
-    /// Why it cannot be carried beside the others; nothing has changed then.
-    pub fn arrive(
-        &mut self,
-        flow: Flow,
-        strategies: &'s [Strategy],
-        known: bool,
-    ) -> Result<Start, ControlError> {
-        if strategies.is_empty() || strategies.len() > MAX_STRATEGIES {
-            return Err(ControlError::Strategies);
-        }
-        for strategy in strategies {
-            estimate(&self.costs, &flow, strategy)?;
-        }
-        let index = self.tables.flows.iter().position(Option::is_none);
-        let index = index.filter(|index| *index < self.room()).ok_or(ControlError::Full)?;
-        self.lives = self.lives.wrapping_add(1);
-        let handle = Handle { index: index as u16, life: self.lives };
-        let new = FlowState::new(self.lives, flow, strategies, 0);
-        let placed = match self.place(index, new) {
-            Err(_) if self.forget() => self.place(index, new),
-            placed => placed,
-        };
-        let dsp = match placed {
-            Ok(dsp) => dsp,
-            Err(error) => {
-                self.tables.flows[index] = None;
-                return Err(error);
-            }
-        };
-        let Some(first) = self.beginning(index, known) else {
-            self.tables.flows[index] = None;
-            return Err(ControlError::NoRoom);
-        };
-        Ok(Start { flow: handle, dsp, strategy: strategies[usize::from(first)] })
-    }
-
-    /// Puts a flow where all together cost least, and says where that is.
-    fn place(&mut self, index: usize, new: FlowState<'s>) -> Result<u8, ControlError> {
-        let mut best: Option<(u64, u8)> = None;
-        let mut why = ControlError::Full;
-        for dsp in 0..self.count {
-            self.tables.flows[index] = Some(FlowState { dsp, ..new });
-            match self.plan(None) {
-                Ok(load) if best.is_none_or(|(least, _)| load < least) => best = Some((load, dsp)),
-                Ok(_) => {}
-                Err(error) => why = error,
-            }
-        }
-        let (_, dsp) = best.ok_or(why)?;
-        self.tables.flows[index] = Some(FlowState { dsp, ..new });
-        Ok(dsp)
-    }
-
-    /// How many flows all tables have room for.
-    fn room(&self) -> usize {
-        let Tables { flows, planned, groups, members, picks, streams, .. } = &self.tables;
-        let least = flows.len().min(planned.len()).min(groups.len()).min(streams.len());
-        least.min(members.len()).min(picks.len()).min(usize::from(u16::MAX))
-    }
-
-    /// What a flow can begin with beside all others as they are, so that everything holds: the safe
-    /// strategy if it is not known, or else the cheapest.
-    fn beginning(&mut self, index: usize, known: bool) -> Option<u16> {
-        if !known && self.begins(index, 0) {
-            return Some(0);
-        }
-        let mut last = None;
-        loop {
-            let state = self.tables.flows.get(index)?.as_ref()?;
-            let cost = |number: u16| {
-                let made = state.estimate(&self.costs, number)?;
-                Some((made.load, made.memory, number))
-            };
-            let all = (0..state.strategies.len() as u16).filter_map(cost);
-            let next = all.filter(|one| last.is_none_or(|last| *one > last)).min()?;
-            if self.begins(index, next.2) {
-                return Some(next.2);
-            }
-            last = Some(next);
-        }
-    }
-
-    /// Whether everything holds with such a strategy of a flow, which it has from now on.
-    fn begins(&mut self, index: usize, number: u16) -> bool {
-        if let Some(Some(state)) = self.tables.flows.get_mut(index) {
-            state.current = number;
-        }
-        self.stands().is_none()
-    }
-
     /// A flow leaves, in the middle of a switch too.
     ///
     /// # Errors
@@ -310,11 +216,13 @@ impl<'a, 's> Controller<'a, 's> {
     pub fn bound(&self, flow: Handle) -> Option<u64> {
         let state = self.state(flow).ok()?;
         let own = state.estimate(&self.costs, state.has())?;
-        let beside = self.beside(usize::from(flow.index), |_, state| state.has());
+        let here = |_, state: &FlowState<'s>| (!state.waits).then(|| state.has());
+        let beside = self.beside(usize::from(flow.index), here);
         Some(own.latency.bound.saturating_add(beside))
     }
 
-    /// Time of the calling core that all flows take together as they are, in parts per million.
+    /// Time of the calling core that all flows take together as they are, in parts per million; of
+    /// one that waits for others, what it is to begin with.
     pub fn current_load(&mut self) -> u64 {
         self.together(|state, _| state.has())
     }

@@ -63,12 +63,17 @@ impl<'s> Controller<'_, 's> {
     }
 
     /// What other flows delay one by at most: all that may be before it at either core.
-    pub(super) fn beside(&self, own: usize, number: impl Fn(usize, &FlowState<'s>) -> u16) -> u64 {
+    /// Those without a `number` are left out.
+    pub(super) fn beside(
+        &self,
+        own: usize,
+        number: impl Fn(usize, &FlowState<'s>) -> Option<u16>,
+    ) -> u64 {
         let Some(Some(this)) = self.tables.flows.get(own) else { return 0 };
         let others = self.tables.flows.iter().enumerate().filter(|(other, _)| *other != own);
         let delays = others.filter_map(|(other, state)| {
             let state = state.as_ref()?;
-            let made = state.estimate(&self.costs, number(other, state))?;
+            let made = state.estimate(&self.costs, number(other, state)?)?;
             let [here, elsewhere] = made.delays(state.flow.period.is_some());
             Some(if state.place() == this.place() { here.most } else { elsewhere.most })
         });
@@ -193,7 +198,7 @@ impl<'s> Controller<'_, 's> {
         Ok((groups, members))
     }
 
-    /// What does not hold as things are, if anything.
+    /// What does not hold as things are, if anything, or will not when those begin that wait.
     pub(super) fn stands(&self) -> Option<Reason> {
         self.breaks(|_, state| state.has())
     }
@@ -232,7 +237,8 @@ impl<'s> Controller<'_, 's> {
             if state.excluded(number(index, state)) {
                 return Some(Reason::Refused);
             }
-            let takes = state.bound(&made).saturating_add(self.beside(index, number));
+            let beside = self.beside(index, |other, state| Some(number(other, state)));
+            let takes = state.bound(&made).saturating_add(beside);
             let number = number(index, state);
             if takes > state.allowed(number, self.settings.pause)
                 || state.falls_behind(&self.costs, number, &made)
@@ -247,7 +253,7 @@ impl<'s> Controller<'_, 's> {
     pub(super) fn keep_alike(&mut self) {
         for one in 0..self.tables.flows.len() {
             let Some(state) = self.tables.flows[one] else { continue };
-            if state.going || self.planned(one) == state.current {
+            if state.going || state.waits || self.planned(one) == state.current {
                 continue;
             }
             let has = (0..self.tables.flows.len()).find(|other| {
@@ -277,7 +283,7 @@ impl<'s> Controller<'_, 's> {
         for index in 0..self.tables.flows.len() {
             let Some(state) = self.tables.flows[index] else { continue };
             let planned = self.planned(index);
-            if state.going || planned == state.current {
+            if state.going || state.waits || planned == state.current {
                 continue;
             }
             let least = state.load(&self.costs) * u64::from(self.settings.saves) / u64::from(WHOLE);

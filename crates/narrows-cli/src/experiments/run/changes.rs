@@ -2,6 +2,7 @@
 
 use super::lane::{Lane, Stage};
 use super::live::Shown;
+use super::pilot::Pilot;
 use super::round::Round;
 use crate::base::failure::Failure;
 use crate::formats::workload::{Changed, Presence};
@@ -30,6 +31,7 @@ impl<P: Place> Round<'_, '_, P> {
             if over {
                 continue;
             }
+            any |= self.begin(index, now, ran)?;
             let Some(Some(lane)) = self.lanes.get(index) else { continue };
             let Some(schedule) = self.schedules.get_mut(index) else { continue };
             // A flow that is still being opened or closed comes or goes when that is over.
@@ -42,6 +44,8 @@ impl<P: Place> Round<'_, '_, P> {
             match (schedule.turn(), lane.stage) {
                 (true, Stage::Away) => self.arrive(index, now, ran)?,
                 (false, Stage::Here) => self.leave(index, ran),
+                // It may have waited for others to make room.
+                (false, _) => self.forget(index, ran),
                 _ => {}
             }
         }
@@ -82,7 +86,8 @@ impl<P: Place> Round<'_, '_, P> {
             Stage::Here => lane.held,
             Stage::Away => false,
         };
-        self.lanes.iter().flatten().any(changing)
+        let awaited = self.pilot.as_ref().is_some_and(Pilot::is_awaited);
+        awaited || self.lanes.iter().flatten().any(changing)
     }
 
     /// How long it is until something changes by itself.
@@ -103,12 +108,36 @@ impl<P: Place> Round<'_, '_, P> {
             (Some(pilot), _) => pilot.arrive(index, ran).map_err(|error| error.to_string()),
             (None, Some(strategy)) => match self.unfit(index, strategy) {
                 Some(why) => Err(why),
-                None => Ok((strategy, usual)),
+                None => Ok(Some((strategy, usual))),
             },
             (None, None) => Err("it has no strategy of its own in the workload".to_owned()),
         };
-        let (strategy, dsp) = match strategy {
-            Ok(found) => found,
+        self.admit(index, now, strategy)
+    }
+
+    /// Begins with a flow that waited for others to make room, once they have. True if that is so,
+    /// or will not be.
+    fn begin(&mut self, index: usize, now: Instant, ran: Duration) -> Result<bool, Failure> {
+        let Some(pilot) = &mut self.pilot else { return Ok(false) };
+        let begun = pilot.begin(index, ran).map_err(|error| error.to_string());
+        let any = begun != Ok(None);
+        self.admit(index, now, begun)?;
+        Ok(any)
+    }
+
+    /// Begins with a flow by a strategy and at one of the cores that are called, or says why there
+    /// is none; nothing if it waits.
+    fn admit(
+        &mut self,
+        index: usize,
+        now: Instant,
+        begun: Result<Option<(Strategy, u8)>, String>,
+    ) -> Result<(), Failure> {
+        let Some(Some(lane)) = self.lanes.get(index) else { return Ok(()) };
+        let flow = lane.flow;
+        let (strategy, dsp) = match begun {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(()),
             // A session that finds no room is not carried; others of the flow may be.
             Err(why) if self.pilot.is_some() && flow.presence != Presence::Always => {
                 if let Some(Some(lane)) = self.lanes.get_mut(index) {
@@ -135,6 +164,10 @@ impl<P: Place> Round<'_, '_, P> {
         if let Some(Some(lane)) = self.lanes.get_mut(index) {
             (lane.stage, lane.held) = (Stage::Leaving, false);
         }
+        self.forget(index, ran);
+    }
+
+    fn forget(&mut self, index: usize, ran: Duration) {
         if let Some(pilot) = &mut self.pilot {
             pilot.leave(index, ran);
         }

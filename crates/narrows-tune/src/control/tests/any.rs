@@ -24,6 +24,8 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
     // Of the switches those that were not necessary and those that were, and runs that were
     // compared with the best fixed strategies.
     let (mut tried, mut compared) = ([0, 0], 0);
+    // Flows that waited for others and began, or did not.
+    let mut waited = [0, 0];
     for seed in 0..24 {
         let mut dice = fastrand::Rng::with_seed(seed);
         let mut rooms = Rooms::new();
@@ -41,13 +43,17 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
         let (mut now, mut switched) = (Duration::ZERO, Switched::default());
         for _ in 0..100 {
             now += Duration::from_millis(dice.u64(1..400));
-            let mut grew = true;
+            let (mut grew, mut waits) = (true, None);
             let cause = match dice.u8(0..8) {
                 0..=3 => {
                     let kind = dice.usize(0..2);
                     match controller.arrive(kinds[kind], &all, dice.bool()) {
                         Ok(start) => here.push((start.flow, kind)),
-                        Err(ControlError::Full | ControlError::NoRoom) => {}
+                        Err(ControlError::NoRoom) => {
+                            let flow = controller.reserve(kinds[kind], &all).unwrap();
+                            (grew, waits) = (false, Some((flow, kind)));
+                        }
+                        Err(ControlError::Full) => {}
                         Err(error) => panic!("{seed}: {error}"),
                     }
                     Cause::Arrived
@@ -91,6 +97,14 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
             for switch in carry_out(&mut controller, now) {
                 switched.note(&switch, now);
             }
+            if let Some((flow, kind)) = waits {
+                let begun = controller.begin(flow, now).unwrap().is_some();
+                waited[usize::from(begun)] += 1;
+                match begun {
+                    true => here.push((flow, kind)),
+                    false => controller.leave(flow).unwrap(),
+                }
+            }
             assert!(controller.memory(0) <= u64::from(memory), "{seed}");
             for (flow, kind) in &here {
                 let deadline = kinds[*kind].deadline.map_or(u64::MAX, picos);
@@ -113,6 +127,7 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
             compared += 1;
         }
     }
-    println!("{tried:?} switches, {compared} compared");
+    println!("{tried:?} switches, {compared} compared, {waited:?} waited");
     assert!(tried.iter().all(|count| *count > 150) && compared > 8, "{tried:?} {compared}");
+    assert!(waited[1] > 2, "{waited:?}");
 }

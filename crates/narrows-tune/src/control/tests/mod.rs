@@ -1,6 +1,7 @@
 mod any;
 mod dsps;
 mod missed;
+mod reserve;
 mod together;
 
 use super::*;

@@ -11,11 +11,13 @@ use crate::base::failure::Failure;
 use crate::base::options::Global;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
+use crate::base::threads;
 use crate::experiments::bench::against::simulated;
 use crate::experiments::bench::task::Asked;
 use crate::experiments::run::Setup;
 use crate::formats::platform;
 use crate::rig::costs::machine::{Measured, measured};
+use crate::rig::plan::Machine;
 use crate::rig::{costs, sim};
 use fixed::Tries;
 use flags::Grid;
@@ -72,16 +74,17 @@ pub(super) fn run(asked: &Asked<'_>, args: &Grid) -> Result<(), Failure> {
         .collect();
     let progress = Progress::new((names.len() * traffics.len()) as u64, global.json);
     let mut rows = Vec::new();
-    for name in &names {
+    for (number, name) in names.iter().enumerate() {
         progress.say(&format!("measuring {name}"));
         let chip = platform::load(name)?.with_free_timers();
         global.monitor.of(&chip.name);
         let made = measured(global, Some(&chip), costs::LONG)?;
+        let machines = machines(&made, args.short)?;
+        if number == 0 {
+            progress.expect((names.len() * traffics.len() * machines.len()) as u64);
+        }
         for traffic in &traffics {
-            let [audio, video] = traffic.sessions;
-            progress.say(&format!("{name}: {audio} of audio, {video} of video"));
-            rows.extend(cells((global, &chip), &made, *traffic, args.short)?);
-            progress.step();
+            rows.extend(cells((global, &chip), &machines, *traffic, (args.short, &progress))?);
         }
     }
     drop(progress);
@@ -90,35 +93,44 @@ pub(super) fn run(asked: &Asked<'_>, args: &Grid) -> Result<(), Failure> {
     asked.print(&report, || row::text(&report.results, &report.notes))
 }
 
-/// The same traffic by every budget, with the engine and without.
+/// A chip with each budget of internal memory, with its copy engine and without.
+fn machines(measured: &Measured, short: bool) -> Result<Vec<Machine>, Failure> {
+    let budgets = if short { &SHORT_BUDGETS[..] } else { &BUDGETS };
+    let most = measured.machine()?.memory;
+    let less = budgets.iter().copied().filter(|budget| *budget < most);
+    let engines = [true, false].into_iter().filter(|engine| !engine || measured.engine);
+    let all = less.chain([most]).flat_map(|budget| engines.clone().map(move |one| (budget, one)));
+    all.map(|(budget, engine)| {
+        Ok(Machine { engine, ..measured.within(Some(budget), 1, WHOLE.into())? })
+    })
+    .collect()
+}
+
+/// The same traffic on each machine.
 fn cells(
     on: (&Global, &Chip),
-    measured: &Measured,
+    machines: &[Machine],
     traffic: Traffic,
-    short: bool,
+    (short, progress): (bool, &Progress),
 ) -> Result<Vec<GridRow>, Failure> {
     let (global, chip) = on;
     let spans = if short { SHORT_SPANS } else { SPANS };
-    let budgets = if short { &SHORT_BUDGETS[..] } else { &BUDGETS };
-    let all = measured.machine()?;
+    let [audio, video] = traffic.sessions;
+    progress.say(&format!("{}: {audio} of audio, {video} of video", chip.name));
     let workload = traffic.workload(None, spans[1])?;
     let callee = sim::cores(global, chip)?.callee;
+    let autos = threads::each(machines, |machine| {
+        let setup = Setup::of(machine, &workload, Some((chip, callee)))?;
+        carry::auto(on, &workload, &setup)
+    });
     let mut tries = Tries::new(on, traffic, spans)?;
     let mut rows = Vec::new();
-    let less = budgets.iter().copied().filter(|budget| *budget < all.memory);
-    for budget in less.chain([all.memory]).collect::<Vec<_>>() {
-        for engine in [true, false] {
-            if engine && !measured.engine {
-                continue;
-            }
-            let mut machine = measured.within(Some(budget), 1, WHOLE.into())?;
-            machine.engine = engine;
-            let setup = Setup::of(&machine, &workload, Some((chip, callee)))?;
-            let auto = carry::auto(on, &workload, &setup)?;
-            let best = tries.best(&machine)?;
-            let tried = tries.tried();
-            rows.push(GridRow::new(&chip.name, &machine, traffic, &auto, best.as_ref(), tried));
-        }
+    for (machine, auto) in machines.iter().zip(autos) {
+        let auto = auto?;
+        let best = tries.best(machine)?;
+        let tried = tries.tried();
+        rows.push(GridRow::new(&chip.name, machine, traffic, &auto, best.as_ref(), tried));
+        progress.step();
     }
     Ok(rows)
 }

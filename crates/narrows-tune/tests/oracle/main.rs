@@ -1,10 +1,12 @@
-//! The optimiser against HiGHS: equal on random problems, for 1 to 4 DSPs, without deadlines and
-//! with them.
+//! The optimiser against HiGHS: equal on random problems, for 1 to 4 DSPs: without deadlines, with
+//! them, and of flows whose requests may be cut into parts.
 //!
-//! To build HiGHS takes minutes, so what it found of the first thousand is in `oracle.txt` and
-//! `oracle_deadlines.txt`, a problem a line. `ci/oracle` has it solve them anew, and as many more
-//! as `NARROWS_ORACLE` says; what is on file must be what it finds. Each problem has a number,
-//! which is in the message of what fails and draws the same one again.
+//! To build HiGHS takes minutes, so what it found of the first thousand is in `plain.txt`,
+//! `deadlines.txt` and `parts.txt`, a problem a line. `ci/oracle` has it solve them anew, and as
+//! many more as `NARROWS_ORACLE` says; what is on file must be what it finds. Each problem has a
+//! number, which is in the message of what fails and draws the same one again.
+
+mod cut;
 
 use std::ops::RangeInclusive;
 
@@ -16,14 +18,17 @@ use narrows_tune::optimise::{
 
 /// The least cost that HiGHS found of each problem; `none` where it found that there is no
 /// solution.
-const ON_FILE: &str = include_str!("oracle.txt");
+const ON_FILE: &str = include_str!("plain.txt");
 /// The same of those with deadlines.
-const WITH_DEADLINES: &str = include_str!("oracle_deadlines.txt");
+const WITH_DEADLINES: &str = include_str!("deadlines.txt");
+/// The same of those with requests in parts.
+const IN_PARTS: &str = include_str!("parts.txt");
 /// Nodes of a search that is to find its end.
 const NODES: u32 = 1_000_000_000;
 /// Nodes of one that is cut off.
 const FEW: u32 = 3;
 
+#[derive(Default)]
 struct Drawn {
     groups: Vec<Group>,
     choices: Vec<Choice>,
@@ -33,6 +38,8 @@ struct Drawn {
     ways: u16,
     joined: Vec<u16>,
     own: Vec<u16>,
+    /// Which choices cut requests into parts, if any.
+    cut: Vec<bool>,
     timings: Vec<Timing>,
     there: Vec<u32>,
     needs: Vec<u32>,
@@ -88,9 +95,7 @@ fn sized(number: u64, flows: RangeInclusive<u16>, most: u16) -> Drawn {
     });
     let dsps: Vec<Dsp> = all.collect();
     let load = if random.u8(..4) == 0 { random.u64(20_000..400_000) } else { u64::MAX };
-    let (joined, own, timings) = (Vec::new(), Vec::new(), Vec::new());
-    let (ways, there, needs) = (0, Vec::new(), Vec::new());
-    Drawn { groups, choices, dsps, load, ways, joined, own, timings, there, needs }
+    Drawn { groups, choices, dsps, load, ..Drawn::default() }
 }
 
 /// The same flows with deadlines: what is looked for more seldom costs less and takes longer, and
@@ -245,12 +250,22 @@ struct Of {
     draw: fn(u64) -> Drawn,
 }
 
-/// How many were solved with 1 to 4 DSPs, how many have no solution, and how many were cut off with
-/// a gap.
+/// How many were solved with 1 to 4 DSPs, how many have no solution, how many were cut off with a
+/// gap, and of how many the best plan has requests in parts.
+#[derive(Default)]
 struct Told {
     solved: [u64; 4],
     unsolved: u64,
-    cut: u64,
+    gap: u64,
+    parts: u64,
+}
+
+/// Whether any flow has a choice that cuts its requests.
+fn in_parts(drawn: &Drawn, picks: &[Pick]) -> bool {
+    let flows = drawn.groups.iter();
+    let flows = flows.flat_map(|group| std::iter::repeat_n(group.first, group.flows.into()));
+    let numbers = flows.zip(picks).map(|(first, pick)| first as usize + usize::from(pick.choice));
+    numbers.into_iter().any(|number| drawn.cut.get(number) == Some(&true))
 }
 
 fn compare(of: &Of) -> (u64, Told) {
@@ -259,7 +274,7 @@ fn compare(of: &Of) -> (u64, Told) {
         text.parse().expect("NARROWS_ORACLE is a number")
     });
     assert!(problems >= 1000, "{problems} problems are too few to tell");
-    let mut told = Told { solved: [0; 4], unsolved: 0, cut: 0 };
+    let mut told = Told::default();
     let mut most = 0;
     for number in 0..problems {
         let drawn = (of.draw)(number);
@@ -278,21 +293,22 @@ fn compare(of: &Of) -> (u64, Told) {
         assert_eq!(found.cost, least, "problem {number}");
         assert_eq!(cost(&problem, &picks), Some(least), "problem {number}: our own picks");
         told.solved[drawn.dsps.len() - 1] += 1;
+        told.parts += u64::from(in_parts(&drawn, &picks));
         most = most.max(found.nodes);
         // Cut off, what was found and its bound have the optimum between them.
         match search(&problem, FEW) {
             Ok((found, picks)) => {
                 assert!(found.bound <= least && least <= found.cost, "problem {number}: {found:?}");
                 assert_eq!(cost(&problem, &picks), Some(found.cost), "problem {number}, cut off");
-                told.cut += u64::from(found.gap() > 0);
+                told.gap += u64::from(found.gap() > 0);
             }
             Err(error) => assert_eq!(error, Unsolved::Limit, "problem {number}, cut off"),
         }
     }
-    let Told { solved, unsolved, cut } = &told;
+    let Told { solved, unsolved, gap, parts } = &told;
     println!(
         "{}, {problems} problems: equal on {solved:?} with 1 to 4 DSPs, {unsolved} without a \
-         solution; {cut} cut off with a gap; at most {most} nodes",
+         solution; {gap} cut off with a gap; {parts} with requests in parts; at most {most} nodes",
         of.name
     );
     (problems, told)
@@ -300,18 +316,18 @@ fn compare(of: &Of) -> (u64, Told) {
 
 #[test]
 fn highs_finds_nothing_cheaper() {
-    let (problems, told) = compare(&Of { name: "oracle", file: ON_FILE, draw });
+    let (problems, told) = compare(&Of { name: "plain", file: ON_FILE, draw });
     assert!(told.solved.iter().all(|count| *count >= problems / 8), "{:?}", told.solved);
-    assert!(told.cut >= problems / 20, "{} were cut off", told.cut);
+    assert!(told.gap >= problems / 20, "{} were cut off", told.gap);
 }
 
 #[test]
 fn highs_finds_nothing_cheaper_that_keeps_deadlines() {
-    let of = Of { name: "oracle_deadlines", file: WITH_DEADLINES, draw: draw_late };
+    let of = Of { name: "deadlines", file: WITH_DEADLINES, draw: draw_late };
     let (problems, told) = compare(&of);
     assert!(told.solved.iter().all(|count| *count >= problems / 12), "{:?}", told.solved);
     assert!(told.unsolved >= problems / 20, "{} have no solution", told.unsolved);
-    assert!(told.cut >= problems / 20, "{} were cut off", told.cut);
+    assert!(told.gap >= problems / 20, "{} were cut off", told.gap);
     // Deadlines and blocks make many of them dearer.
     let dearer = (0..1000).filter(|number| {
         let drawn = draw_late(*number);
@@ -325,4 +341,13 @@ fn highs_finds_nothing_cheaper_that_keeps_deadlines() {
     });
     let dearer = dearer.count();
     assert!(dearer >= 150, "{dearer} are dearer for their deadlines");
+}
+
+#[test]
+fn highs_finds_nothing_cheaper_with_requests_in_parts() {
+    let of = Of { name: "parts", file: IN_PARTS, draw: cut::draw };
+    let (problems, told) = compare(&of);
+    assert!(told.solved.iter().all(|count| *count >= problems / 12), "{:?}", told.solved);
+    assert!(told.unsolved >= problems / 20, "{} have no solution", told.unsolved);
+    assert!(told.parts >= problems / 5, "{} have requests in parts", told.parts);
 }

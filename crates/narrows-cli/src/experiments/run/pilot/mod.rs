@@ -1,13 +1,15 @@
 //! The controller at work in a run: what it is told, what it decides, and what becomes of it.
 
+mod log;
+
 use super::lane::{Lane, Stage};
 use super::setup::Setup;
-use crate::base::report::{DecisionRow, SwitchRow};
+use crate::base::report::DecisionRow;
 use crate::rig::peer::Peer;
 use crate::rig::place::Place;
 use narrows::endpoint::FlowError;
 use narrows::strategy::{Notification, Parts, Strategy};
-use narrows_tune::control::{Cause, ControlError, Controller, Decision, Handle, Learner, Switch};
+use narrows_tune::control::{Cause, ControlError, Controller, Handle, Learner, Switch};
 use narrows_tune::model::{Flow, Waits, estimate};
 use narrows_tune::optimise::Dsp;
 use narrows_tune::rooms::ControlRooms;
@@ -25,6 +27,8 @@ const BY_INTERRUPT: Waits =
 struct Known {
     /// Its name with the controller, while it is there.
     handle: Option<Handle>,
+    /// Whether it begins when others have made room.
+    waits: bool,
     learner: Learner,
     switches: u64,
     /// Bytes of its requests and responses, since they have become others.
@@ -88,24 +92,35 @@ impl<'a, 's> Pilot<'a, 's> {
         })
     }
 
-    /// A flow comes: what it begins with, and at which of the cores that are called.
+    /// A flow comes: what it begins with, and at which of the cores that are called; none if it
+    /// waits until others have switched.
     ///
     /// # Errors
     /// It cannot be carried beside the others.
-    pub fn arrive(&mut self, lane: usize, now: Duration) -> Result<(Strategy, u8), ControlError> {
+    pub fn arrive(
+        &mut self,
+        lane: usize,
+        now: Duration,
+    ) -> Result<Option<(Strategy, u8)>, ControlError> {
         let setup = self.setup;
         let one = &setup.flows[lane];
         let learnt = self.learnt.iter().find(|(flow, _)| *flow == one.flow);
         let flow = learnt.map_or(one.flow, |(_, learnt)| *learnt);
         let flow = self.flows[lane].sized(flow);
         let known = learnt.is_some() || setup.known;
-        let start = self.controller.arrive(flow, &one.strategies, known);
-        match start {
-            Ok(start) => {
-                self.flows[lane].handle = Some(start.flow);
-                self.flows[lane].learner = Learner::default();
+        let begun = match self.controller.arrive(flow, &one.strategies, known) {
+            Err(ControlError::NoRoom) => {
+                self.controller.reserve(flow, &one.strategies).map(|flow| (flow, None))
+            }
+            begun => begun.map(|start| (start.flow, Some((start.strategy, start.dsp)))),
+        };
+        match begun {
+            Ok((flow, begun)) => {
+                let known = &mut self.flows[lane];
+                (known.handle, known.waits) = (Some(flow), begun.is_none());
+                known.learner = Learner::default();
                 self.decide(Cause::Arrived, Some(lane), now);
-                Ok((start.strategy, start.dsp))
+                Ok(begun)
             }
             Err(error) => {
                 self.refuse(Cause::Arrived, Some(lane), now, &error);
@@ -114,9 +129,40 @@ impl<'a, 's> Pilot<'a, 's> {
         }
     }
 
+    /// What a flow that waits begins with, once others have made room; none until then.
+    ///
+    /// # Errors
+    /// They could not, and it is forgotten.
+    pub fn begin(
+        &mut self,
+        lane: usize,
+        now: Duration,
+    ) -> Result<Option<(Strategy, u8)>, ControlError> {
+        let Some(handle) = self.flows[lane].handle.filter(|_| self.flows[lane].waits) else {
+            return Ok(None);
+        };
+        if let Some(start) = self.controller.begin(handle, now)? {
+            self.flows[lane].waits = false;
+            return Ok(Some((start.strategy, start.dsp)));
+        }
+        if self.under_way.is_some() || self.controller.switches().next().is_some() {
+            return Ok(None);
+        }
+        let error = ControlError::NoRoom;
+        self.leave(lane, now);
+        self.refuse(Cause::Arrived, Some(lane), now, &error);
+        Err(error)
+    }
+
+    /// Whether any flow waits for others to make room.
+    pub fn is_awaited(&self) -> bool {
+        self.flows.iter().any(|one| one.waits)
+    }
+
     /// A flow leaves, if it is there.
     pub fn leave(&mut self, lane: usize, now: Duration) {
         let Some(handle) = self.flows[lane].handle.take() else { return };
+        self.flows[lane].waits = false;
         if self.controller.leave(handle).is_err() {
             return;
         }
@@ -284,88 +330,12 @@ impl<'a, 's> Pilot<'a, 's> {
         }
     }
 
-    /// The switch of a flow that has not ended, as it is reported.
-    fn row(&mut self, lane: usize) -> Option<&mut SwitchRow> {
-        let name = &self.setup.flows[lane].name;
-        let recent = self.log.iter_mut().skip(self.open).flat_map(|row| &mut row.switches);
-        let mut open = recent.filter(|row| row.took_ms.is_none() && row.failed.is_none());
-        open.find(|row| row.flow == *name)
-    }
-
-    /// What was decided before and not begun is not done any more.
-    fn supersede(&mut self) {
-        let flows = &self.setup.flows;
-        let going = self.under_way.map(|one| flows[one.lane].name.as_str());
-        for row in self.log.iter_mut().skip(self.open).flat_map(|row| &mut row.switches) {
-            if row.took_ms.is_none() && row.failed.is_none() && Some(row.flow.as_str()) != going {
-                row.failed = Some("another decision came first".to_owned());
-            }
-        }
-        if going.is_none() {
-            self.open = self.log.len();
-        }
-    }
-
     fn decide(&mut self, cause: Cause, lane: Option<usize>, now: Duration) {
         self.supersede();
         match self.controller.decide(now, cause) {
             Ok(made) => self.note(made, lane, now),
             Err(error) => self.refuse(cause, lane, now, &error),
         }
-    }
-
-    fn note(&mut self, made: Decision, lane: Option<usize>, now: Duration) {
-        if made.cause == Cause::Rested && made.switches == 0 {
-            return;
-        }
-        let Decision { cause, reason, before, after, .. } = made;
-        let switches = self.controller.switches().map(|one| SwitchRow {
-            flow: self.name(one.flow),
-            from: one.from.to_string(),
-            to: one.to.to_string(),
-            core: one.moves.then_some(one.dsp),
-            load_before_percent: f64::from(one.before) / PERCENT,
-            load_after_percent: f64::from(one.after) / PERCENT,
-            took_ms: None,
-            failed: None,
-        });
-        let switches = switches.collect();
-        self.log.push(DecisionRow {
-            strategy: "auto".into(),
-            at_s: now.as_secs_f64(),
-            cause: cause.name().into(),
-            flow: lane.map(|lane| self.setup.flows[lane].name.clone()),
-            reason: reason.name().into(),
-            load_before_percent: before as f64 / PERCENT,
-            load_after_percent: after as f64 / PERCENT,
-            memory_bytes: self.taken().sum(),
-            memory_most_bytes: self.taken().max().unwrap_or(0),
-            switches,
-            refused: None,
-        });
-    }
-
-    fn refuse(&mut self, cause: Cause, lane: Option<usize>, now: Duration, why: &ControlError) {
-        let load = self.controller.current_load() as f64 / PERCENT;
-        self.log.push(DecisionRow {
-            strategy: "auto".into(),
-            at_s: now.as_secs_f64(),
-            cause: cause.name().into(),
-            flow: lane.map(|lane| self.setup.flows[lane].name.clone()),
-            reason: "refused".into(),
-            load_before_percent: load,
-            load_after_percent: load,
-            memory_bytes: self.taken().sum(),
-            memory_most_bytes: self.taken().max().unwrap_or(0),
-            switches: Vec::new(),
-            refused: Some(why.to_string()),
-        });
-    }
-
-    fn name(&self, handle: Handle) -> String {
-        let mut all = self.setup.flows.iter().zip(&self.flows);
-        let found = all.find(|(_, known)| known.handle == Some(handle));
-        found.map(|(own, _)| own.name.clone()).unwrap_or_default()
     }
 
     /// Whether a switch is being carried out.
