@@ -21,8 +21,7 @@ use narrows_sim::chip::Chip;
 use std::sync::atomic::AtomicBool;
 
 /// The chips that come with the program.
-pub(in crate::experiments::bench) const CHIPS: [&str; 4] =
-    ["davinci", "generic-amp", "nios2-dual", "nios2-quad"];
+const CHIPS: [&str; 4] = ["davinci", "generic-amp", "nios2-dual", "nios2-quad"];
 /// Workloads, if no other number is asked for.
 const CASES: u32 = 200;
 const SEED: u64 = 1;

@@ -28,7 +28,7 @@ use std::time::Duration;
 use traffic::Traffic;
 
 /// The chips whose cores share memory and that sessions can be carried on.
-const CHIPS: [&str; 8] = [
+pub(super) const CHIPS: [&str; 8] = [
     "davinci",
     "generic-amp",
     "nios2-dual",
