@@ -8,8 +8,8 @@
  * is only written where this says so.
  *
  * Handles (nodes, peers, flows, publishers, subscribers) are never looked through: NULL, one that was
- * closed, or one that never was is NARROWS_CLOSED, and nothing else happens. Other pointers have to be what they say:
- * NULL is NARROWS_ARGUMENT where something is needed.
+ * closed, or one that never was is NARROWS_CLOSED, and nothing else happens. Other pointers have to be
+ * what they say: NULL is NARROWS_ARGUMENT where something is needed.
  *
  * Times are nanoseconds from now. 0, and less, does not wait: what has not happened is
  * NARROWS_AGAIN. NARROWS_FOREVER waits for as long as it takes. With a time between, what has not
@@ -331,8 +331,9 @@ typedef struct narrows_subscription {
 #define NARROWS_SUBSCRIPTION {sizeof(narrows_subscription), 0, 0, 0, 0, 0}
 
 /* Publishes a topic of a type that is described so, with messages of at most so many bytes. Other
-   nodes may publish it too. options may be NULL. Subscribers are let in by narrows_publish, narrows_loan, narrows_subscribers,
-   narrows_serve, narrows_wait and narrows_hear: call one of them now and then.
+   nodes may publish it too. options may be NULL. Subscribers are let in by narrows_publish,
+   narrows_loan, narrows_subscribers, narrows_serve, narrows_wait and narrows_hear: call one of them
+   now and then.
    NARROWS_NAME, NARROWS_TAKEN, NARROWS_TYPES (another node publishes it with other types),
    NARROWS_ARGUMENT (a description that is none, more history than slots), NARROWS_TOO_LONG (more
    than 1 GiB of slots), NARROWS_FULL, NARROWS_SYSTEM. */

@@ -45,16 +45,28 @@ impl Node {
     pub fn hunt(&self, pattern: &str, within: Option<Duration>) -> Result<Vec<Offer>, Error> {
         let deadline = Deadline::within(within);
         loop {
-            let found = self.services_matching(pattern)?;
-            if !found.is_empty() {
+            if let Some(found) = self.hunted(pattern, deadline)? {
                 return Ok(found);
-            }
-            if deadline.is_over() {
-                return Err(Error::NotFound(pattern.to_owned()));
             }
             let mut node = self.below()?;
             node.wait_any(Some(deadline.left_of(LOOK)));
             node.poll();
         }
+    }
+
+    /// A look of a hunt: what it found, if anything.
+    ///
+    /// # Errors
+    /// As [`Node::hunt`].
+    pub(crate) fn hunted(
+        &self,
+        pattern: &str,
+        deadline: Deadline,
+    ) -> Result<Option<Vec<Offer>>, Error> {
+        let found = self.services_matching(pattern)?;
+        if found.is_empty() && deadline.is_over() {
+            return Err(Error::NotFound(pattern.to_owned()));
+        }
+        Ok((!found.is_empty()).then_some(found))
     }
 }

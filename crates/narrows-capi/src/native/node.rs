@@ -77,6 +77,17 @@ pub(super) fn below(node: &Node) -> Outcome<RefMut<'_, narrows_host::Node>> {
 // it, and a state is used and dropped by whoever has its slot's lock, or took it out under that.
 unsafe impl Send for State {}
 
+/// Keeps something of the node in this slot. Its handle.
+pub(super) fn keep<T>(
+    places: &mut Places<T>,
+    (kind, slot): (Kind, u16),
+    value: T,
+) -> Outcome<usize> {
+    let serial = serial();
+    let place = places.put(serial, value).ok_or(Code::Full)?;
+    Ok(Handle { kind, slot, place, serial }.word())
+}
+
 /// A name of C's.
 pub(super) fn name(text: &str) -> Outcome<Name> {
     let said = |error| Fault::said(Code::Name, format_args!("'{text}' is no name: {error}"));
@@ -152,9 +163,7 @@ impl State {
             self.handles.retain(|link, _| node.link(*link).peer().is_ok());
             self.many = MANY.max(2 * self.peers.count());
         }
-        let serial = serial();
-        let place = self.peers.put(serial, link).ok_or(Code::Full)?;
-        let handle = Handle { kind: Kind::Peer, slot: self.slot, place, serial }.word();
+        let handle = keep(&mut self.peers, (Kind::Peer, self.slot), link)?;
         self.handles.insert(link, handle);
         Ok(handle)
     }
@@ -190,9 +199,8 @@ impl State {
     /// Keeps a flow that was opened. Its handle.
     pub fn keep(&mut self, id: FlowId, link: LinkId) -> Outcome<usize> {
         self.spans.forget(id.place());
-        let (serial, flow) = (serial(), Flow { id, link, started: 0, finished: 0 });
-        let place = self.flows.put(serial, flow).ok_or(Code::Full)?;
-        Ok(Handle { kind: Kind::Flow, slot: self.slot, place, serial }.word())
+        let flow = Flow { id, link, started: 0, finished: 0 };
+        keep(&mut self.flows, (Kind::Flow, self.slot), flow)
     }
 
     /// The next message of a port, or notice.

@@ -131,14 +131,8 @@ impl<W: Watch> Node<W> {
     pub async fn hunt(&self, pattern: &str, within: Option<Duration>) -> Result<Vec<Offer>, Error> {
         let deadline = Deadline::within(within);
         let look = || {
-            let found = self.node.services_matching(pattern)?;
-            if !found.is_empty() {
-                return Ok(Look::Done(found));
-            }
-            if deadline.is_over() {
-                return Err(Error::NotFound(pattern.to_owned()));
-            }
-            Ok(Look::Again(Some(deadline.left_of(LOOK))))
+            let again = || Look::Again(Some(deadline.left_of(LOOK)));
+            Ok(self.node.hunted(pattern, deadline)?.map_or_else(again, Look::Done))
         };
         self.reactor.wait(look).await
     }

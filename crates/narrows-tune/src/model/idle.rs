@@ -38,8 +38,7 @@ impl Idle<u64> {
         if apart >= self.after {
             return most;
         }
-        let part = u128::from(most) * u128::from(apart) / u128::from(self.after);
-        u64::try_from(part).unwrap_or(u64::MAX)
+        super::part(most, apart, self.after)
     }
 
     /// Time that a call takes the calling core more, which waits so, if it comes so long after the

@@ -299,6 +299,12 @@ pub fn stream(
     })
 }
 
+/// The part of `most` that `of` is of `all`.
+fn part(most: u64, of: u64, all: u64) -> u64 {
+    let part = u128::from(most) * u128::from(of) / u128::from(all.max(1));
+    u64::try_from(part).unwrap_or(u64::MAX)
+}
+
 /// All of them, or as much as there is room for.
 fn sum(parts: &[u64]) -> u64 {
     parts.iter().fold(0, |sum, part| sum.saturating_add(*part))

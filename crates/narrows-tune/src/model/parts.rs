@@ -5,7 +5,7 @@ use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Tran
 use super::notice::{PROMPT, SHORTEST_LOOK, Waits, told};
 use super::parameters::{Costs, Side};
 use super::payload::{Message, Moved, cold, moved};
-use super::{DAY, Flow, ModelError, picos, sum};
+use super::{DAY, Flow, ModelError, part, picos, sum};
 
 /// A round trip, in picoseconds.
 pub(super) struct Parts {
@@ -63,9 +63,7 @@ fn slowed(alone: u64, looked: u64, until: u64) -> u64 {
     if until >= looked {
         return looked.max(alone);
     }
-    let part =
-        u128::from(looked.saturating_sub(alone)) * u128::from(until) / u128::from(looked.max(1));
-    alone.saturating_add(u64::try_from(part).unwrap_or(u64::MAX))
+    alone.saturating_add(part(looked.saturating_sub(alone), until, looked))
 }
 
 impl Parts {
@@ -109,8 +107,7 @@ impl Parts {
         let looked = if looks(strategy.notification) { 0 } else { costs.caller.looked };
         // One that goes on for a while has it when the response comes, and seldom at the request.
         let taking = sum(&[costs.caller.interrupt, here.response]);
-        let behind = u128::from(looked / 2) * u128::from(goes_on.min(taking));
-        let behind = u64::try_from(behind / u128::from(taking.max(1))).unwrap_or(u64::MAX);
+        let behind = part(looked / 2, goes_on.min(taking), taking);
         let (lasting, behind, at_most) = match idles {
             true => (looked, 0, 0),
             false if waits_there => (0, behind, looked - behind),

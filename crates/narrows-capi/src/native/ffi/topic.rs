@@ -7,7 +7,8 @@ use narrows_services::Overflow;
 
 use super::{Out, bytes, known, name, name_room, put_name, within};
 use crate::native::code::{Code, Fault, Outcome, answer, at_once, hurried};
-use crate::native::handle::{Handle, Kind, serial};
+use crate::native::handle::Kind;
+use crate::native::node::keep;
 use crate::native::table;
 use crate::native::topics::{Publishing, Subscribed};
 
@@ -72,10 +73,8 @@ pub unsafe extern "C" fn narrows_open_publisher(
                 wish = wish.subscribers(how.subscribers);
             }
             let publishing = Publishing::new(wish.outlet(types, longest)?);
-            let serial = serial();
-            let place = state.publishers.put(serial, publishing).ok_or(Code::Full)?;
-            let handle = Handle { kind: Kind::Publisher, slot: state.slot, place, serial };
-            out.put(handle.word() as *mut c_void);
+            let handle = keep(&mut state.publishers, (Kind::Publisher, state.slot), publishing);
+            out.put(handle? as *mut c_void);
             Ok(())
         })
     };
@@ -198,11 +197,9 @@ pub unsafe extern "C" fn narrows_open_subscriber(
             if !at_once(within) {
                 reader.join(within)?;
             }
-            let serial = serial();
             let subscribed = Subscribed::new(reader);
-            let place = state.subscribers.put(serial, subscribed).ok_or(Code::Full)?;
-            let handle = Handle { kind: Kind::Subscriber, slot: state.slot, place, serial };
-            out.put(handle.word() as *mut c_void);
+            let handle = keep(&mut state.subscribers, (Kind::Subscriber, state.slot), subscribed);
+            out.put(handle? as *mut c_void);
             Ok(())
         })
     };
