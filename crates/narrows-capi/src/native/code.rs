@@ -212,7 +212,7 @@ impl From<narrows_services::Error> for Fault {
             Service::Refused(..) => Code::Refused,
             Service::Offered(_) => Code::Taken,
             Service::Ports => Code::Full,
-            Service::Size(_) => Code::TooLong,
+            Service::Size(_) | Service::Limit { .. } => Code::TooLong,
             Service::Gone(_) => Code::PeerGone,
             Service::Holds(_) => Code::Outstanding,
             _ => Code::System,

@@ -17,6 +17,8 @@ const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
 const SOON: Duration = Duration::from_secs(20);
 pub const NODES: usize = 4;
 pub const TOPICS: usize = 3;
+/// Bytes of a slot of a number.
+const SLOT: usize = 64;
 
 /// A runtime that polls by hand.
 pub struct ByHand;
@@ -213,9 +215,11 @@ impl Ground {
         let (site, topic) = (self.random(NODES), self.random(TOPICS));
         let (slots, subscribers) = (1 + self.random(30), self.random(5));
         let keeps = self.random(slots.min(6));
+        let more = [0, self.random(60)][self.random(2)];
         let node = self.sites[site].node.blocking();
         let wish = node.topic(&name(topic)).slots(slots as u32).subscribers(subscribers as u32);
-        let wish = wish.history(keeps as u32).patience(AT_ONCE);
+        let limit = (slots + more) * SLOT;
+        let wish = wish.history(keeps as u32).limit(limit as u32).patience(AT_ONCE);
         match &self.topics[topic] {
             Some(published) if published.site == site => {
                 let made = wish.publisher::<u64>();
@@ -231,7 +235,7 @@ impl Ground {
         }
         let made = wish.publisher::<u64>();
         let publisher = made.map_err(|error| error.to_string()).unwrap();
-        let model = Topic::new(slots, subscribers, keeps);
+        let model = Topic::new((slots, slots + more), subscribers, keeps);
         self.topics[topic] = Some(Published { site, publisher, model });
         self.did("publish: topic");
     }
