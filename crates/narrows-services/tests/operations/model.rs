@@ -14,7 +14,7 @@ pub struct Terms {
 }
 
 /// A subscriber, as its publisher has it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reader {
     pub id: u64,
     pub terms: Terms,
@@ -36,6 +36,16 @@ impl Reader {
 
     fn waits_for(&self, number: u64) -> bool {
         !self.left && self.queue.contains(&Some(number))
+    }
+
+    /// Whether there is a message that it may take.
+    pub fn may_take(&self) -> bool {
+        self.held.len() < self.terms.holds && self.queue.iter().any(Option::is_some)
+    }
+
+    /// What it takes next; that it holds as many as it may even if there is nothing.
+    pub fn take_if_it_may(&mut self) -> Took {
+        if self.held.len() < self.terms.holds { self.take() } else { Took::Holds }
     }
 
     /// What it takes next, if it may.
@@ -81,8 +91,8 @@ pub enum Joined {
     Done { caught_up: usize },
 }
 
-/// A topic.
-#[derive(Debug)]
+/// A topic of one publisher.
+#[derive(Clone, Debug)]
 pub struct Topic {
     pub slots: usize,
     /// How many slots there may be.
@@ -108,6 +118,12 @@ impl Topic {
             self.slots += count;
         }
         count <= left
+    }
+
+    /// Whether it lets all of these in.
+    pub fn admits(&self, all: &[Terms]) -> bool {
+        let mut trial = self.clone();
+        all.iter().all(|terms| matches!(trial.join(u64::MAX, *terms), Joined::Done { .. }))
     }
 
     pub fn reader(&mut self, id: u64) -> &mut Reader {
