@@ -272,13 +272,15 @@ narrows_error narrows_serve(narrows_node *node, int64_t timeout, size_t *served)
 
 /* Offers a function as a service of this node, by the types of its request and response. A caller
    with other types does not get to it; lengths are still the function's to check.
-   NARROWS_NAME, NARROWS_TAKEN, NARROWS_ARGUMENT (a description that is none), NARROWS_SYSTEM. */
+   NARROWS_NAME, NARROWS_TAKEN, NARROWS_ARGUMENT (a description that is none), NARROWS_TOO_LONG (a
+   response is longer than a message of this node may be), NARROWS_SYSTEM. */
 narrows_error narrows_offer_service(narrows_node *node, const char *service, const char *request,
                                     const char *response, narrows_function function, void *user);
 
 /* Looks for a service until the time has passed, links with its node, and opens a flow of calls to
    it. strategy and longest_response are as for narrows_open_flow.
-   NARROWS_TYPES, NARROWS_AGAIN, NARROWS_TIMEOUT (nobody offers it), and those of narrows_hunt and
+   NARROWS_TYPES, NARROWS_AGAIN, NARROWS_TIMEOUT (nobody offers it), NARROWS_TOO_LONG (a request or a
+   response is longer than a message may be of the node that sends it), and those of narrows_hunt and
    narrows_open_flow. */
 narrows_error narrows_open_service(narrows_node *node, const char *service, const char *request,
                                    const char *response, const char *strategy,

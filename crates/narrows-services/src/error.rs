@@ -50,7 +50,9 @@ pub enum Error {
     Long {
         /// The service.
         service: String,
-        /// Whether that is this node, whose requests they are, or the service's.
+        /// Whether they are its responses, or its requests.
+        response: bool,
+        /// Whether it is this node that sends them.
         own: bool,
         /// Bytes of a value.
         bytes: usize,
@@ -147,11 +149,9 @@ impl fmt::Display for Error {
                  message: open it with Options::longest_message"
             ),
             Error::Call(service, error) => write!(f, "a call of {service}: {error}"),
-            Error::Long { service, own, bytes, limit } => {
-                let [what, whose] = match own {
-                    true => ["request", "this node"],
-                    false => ["response", "its node"],
-                };
+            Error::Long { service, response, own, bytes, limit } => {
+                let what = if *response { "response" } else { "request" };
+                let whose = if *own { "this node" } else { "its node" };
                 write!(
                     f,
                     "a {what} of {service} has {bytes} bytes, and messages of {whose} have at most \

@@ -63,9 +63,6 @@ pub unsafe extern "C" fn narrows_open_publisher(
         // SAFETY: as was promised.
         let how = unsafe { known(options, end, usual, "narrows_topic") }?;
         table::node(node as usize, |state| {
-            if state.serves(topic) {
-                return Err(Code::Taken.into());
-            }
             let mut wish = state.node.topic(topic).history(how.history);
             if how.slots > 0 {
                 wish = wish.slots(how.slots);
