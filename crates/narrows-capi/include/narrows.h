@@ -335,9 +335,9 @@ typedef struct narrows_subscription {
 #define NARROWS_SUBSCRIPTION {sizeof(narrows_subscription), 0, 0, 0, 0, 0}
 
 /* Publishes a topic of a type that is described so, with messages of so many bytes. Longer ones get
-   memory when they come, as far as options say. Other nodes may publish it too. options may be NULL. Subscribers are let in by narrows_publish,
-   narrows_loan, narrows_subscribers, narrows_serve, narrows_wait and narrows_hear: call one of them
-   now and then.
+   memory when they come, as far as options say. Other nodes may publish it too. options may be NULL.
+   Subscribers are let in by narrows_publish, narrows_loan, narrows_subscribers, narrows_serve,
+   narrows_wait and narrows_hear: call one of them now and then.
    NARROWS_NAME, NARROWS_TAKEN, NARROWS_TYPES (another node publishes it with other types),
    NARROWS_ARGUMENT (a description that is none, more history than slots), NARROWS_TOO_LONG (more
    than 1 GiB of slots), NARROWS_FULL, NARROWS_SYSTEM. */

@@ -51,8 +51,8 @@ pub(crate) struct Stock {
 }
 
 impl Stock {
-    /// So many slots of so many bytes in memory from `next` to `end`, and how many messages are kept
-    /// for whoever joins later.
+    /// So many slots of so many bytes in memory from `next` to `end`, and how many messages are
+    /// kept for whoever joins later.
     pub(crate) fn new((count, size): (u32, u32), (next, end): (u32, u32), keeps: usize) -> Stock {
         let (slots, history) = Default::default();
         let mut stock = Stock { slots, history, keeps, published: 0, next, end };

@@ -21,8 +21,8 @@ use crate::typed::{Payload, described, hash};
 
 /// How deep a subscriber's queue may be, however few slots there are at first.
 const DEEP: u32 = 256;
-/// Bytes that the messages of a topic may take where nothing is said. Addresses are kept for them, of
-/// which smaller machines have fewer.
+/// Bytes that the messages of a topic may take where nothing is said. Addresses are kept for them,
+/// of which smaller machines have fewer.
 const LIMIT: u32 = if usize::BITS >= 64 { 256 << 20 } else { 8 << 20 };
 
 /// A topic to publish, if its publisher is to be other than [`Node::publisher`] makes it.
@@ -83,16 +83,17 @@ impl Topic {
         self
     }
 
-    /// How many values a message has at most, at first, whose number differs from message to message.
-    /// Longer ones get memory when they come, up to [`Topic::limit`].
+    /// For how many values in a message there is memory at first, where their number differs from
+    /// message to message. Longer messages get memory when they come, up to [`Topic::limit`].
     pub fn longest(mut self, values: usize) -> Topic {
         self.longest = values;
         self
     }
 
     /// How many bytes the messages may take in all, 256 MiB where nothing is said (8 MiB where
-    /// addresses have 32 bits), 1 GiB at most. There are more slots, or longer ones, when messages or subscribers
-    /// need them. With 0 it stays at what [`Topic::slots`] and [`Topic::longest`] say.
+    /// addresses have 32 bits), 1 GiB at most. There are more slots, or longer ones, when messages
+    /// or subscribers need them. With 0 it stays at what [`Topic::slots`] and [`Topic::longest`]
+    /// say.
     pub fn limit(mut self, bytes: u32) -> Topic {
         self.limit = bytes;
         self
