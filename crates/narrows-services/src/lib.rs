@@ -71,7 +71,8 @@
 //!   (`processes_that_come_die_and_come_again_are_heard_beside_each_other`,
 //!   `a_slow_subscriber_holds_up_or_loses_of_each_publisher_apart`)
 //! - Publishers that come later, and services that are waited for, are told of while the node
-//!   sleeps without an end. (`a_publisher_that_comes_while_a_subscriber_sleeps_without_an_end_is_heard`,
+//!   sleeps without an end.
+//!   (`a_publisher_that_comes_while_a_subscriber_sleeps_without_an_end_is_heard`,
 //!   `a_client_and_a_hunt_that_wait_are_told`,
 //!   `with_many_files_that_come_and_go_nothing_is_missed`)
 //! - A set misses nothing, in whichever way its node waits.

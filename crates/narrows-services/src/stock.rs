@@ -8,13 +8,12 @@ use std::collections::VecDeque;
 
 use narrows::endpoint::Address;
 use narrows::memory::{Delivery, Overflow};
-use narrows::platform::Platform as _;
-use narrows_host::{Host, OwnWords, PeerRegion, PeerWords, Place, full_fence};
+use narrows_host::{OwnWords, PeerRegion, PeerWords, Place, full_fence};
 
 use crate::join::MOST_SLOTS;
 
-/// Bytes to which slots are aligned.
-pub(crate) const LINE: u32 = Host::LINE;
+/// Bytes of a cache line, to which slots are aligned.
+pub(crate) const LINE: u32 = 64;
 
 /// A subscriber, as its publisher has it.
 pub(crate) struct Subscriber {
