@@ -207,15 +207,17 @@ impl Layout {
     /// The line is none.
     pub fn standard(line: u32) -> Result<Layout, LayoutError> {
         let class = |placement, size, count| Class { placement, size, count };
+        // A smaller block would take a whole line as well.
+        let least = line.max(64);
         Layout::new(
             line,
             256,
             &[
-                class(Placement::Internal, 64, 32),
+                class(Placement::Internal, least, 32),
                 class(Placement::Internal, 1024, 16),
                 class(Placement::Internal, 8192, 8),
                 class(Placement::Internal, 65536, 4),
-                class(Placement::External, 64, 256),
+                class(Placement::External, least, 256),
                 class(Placement::External, 1024, 256),
                 class(Placement::External, 8192, 64),
                 class(Placement::External, 65536, 40),
@@ -266,7 +268,7 @@ impl Layout {
     /// Bytes of payload that travel in a slot.
     #[must_use]
     pub fn in_slot(&self) -> u32 {
-        (self.line - 16).min(super::IN_SLOT as u32)
+        self.line - 16
     }
     /// The block sizes.
     #[must_use]
