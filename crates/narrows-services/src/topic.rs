@@ -19,8 +19,8 @@ use crate::signature::{check_description, name_of};
 use crate::stock::Stock;
 use crate::typed::{Payload, described, hash};
 
-/// Bytes to which slots are aligned.
-const LINE: u32 = Host::LINE;
+/// Bytes of a cache line, to which slots are aligned.
+const LINE: u32 = 64;
 
 /// A topic to publish, if its publisher is to be other than [`Node::publisher`] makes it.
 #[must_use]

@@ -200,7 +200,13 @@ impl Layout {
         Ok(self)
     }
 
-    /// The usual layout: 256 slots; internal blocks few enough to stay in a cache, external ones
+    /// Slots of the usual layouts, in 16 KiB at most.
+    #[must_use]
+    pub const fn usual_slots(line: u32) -> u32 {
+        if line > 64 { 128 } else { 256 }
+    }
+
+    /// The usual layout: [usual slots](Layout::usual_slots); internal blocks few enough to stay in a cache, external ones
     /// enough of them that they do not.
     ///
     /// # Errors
@@ -211,7 +217,7 @@ impl Layout {
         let least = line.max(64);
         Layout::new(
             line,
-            256,
+            Layout::usual_slots(line),
             &[
                 class(Placement::Internal, least, 32),
                 class(Placement::Internal, 1024, 16),
