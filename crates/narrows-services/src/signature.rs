@@ -1,6 +1,6 @@
 //! A function's name and types, without Rust types: what programs in other languages use too.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use narrows::endpoint::{FlowError, FlowId};
 use narrows::link::{LinkId, Name};
@@ -8,9 +8,10 @@ use narrows::strategy::Strategy;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
+use crate::lookout::Lookout;
 use crate::typed::{Payload, described, hash};
 
-/// How often it is looked whether a service is there.
+/// How often it is looked whether a service is there, where nobody tells.
 pub(crate) const LOOK: Duration = Duration::from_millis(10);
 /// The characters that a function's name has more than its service's.
 const SUFFIX: usize = 9;
@@ -118,20 +119,26 @@ impl Signature {
         let deadline = Deadline::within(within);
         let service = || self.service.to_string();
         let room = u32::try_from(room).unwrap_or(u32::MAX);
+        let mut lookout = Lookout::new();
         loop {
+            lookout.looks();
             if let Some(offer) = self.offer_of(node)? {
                 let link = node.hunt(&offer, deadline.left());
                 let link = link.map_err(|error| Error::Link(service(), error))?;
                 match node.open_flow(link, &self.function, strategy, room, deadline.left()) {
                     Ok(flow) => return Ok((link, flow)),
                     // The node is dead, or has come back and does not serve yet.
-                    Err(FlowError::NotFound | FlowError::Gone(_)) if !deadline.is_over() => {}
+                    Err(FlowError::NotFound | FlowError::Gone(_)) if !deadline.is_over() => {
+                        lookout.again(Instant::now() + LOOK);
+                    }
                     Err(error) => return Err(Error::Flow(service(), error)),
                 }
             } else if deadline.is_over() {
                 return Err(Error::NotFound(service()));
+            } else {
+                lookout.rests(node, LOOK);
             }
-            node.wait_any(Some(deadline.left_of(LOOK)));
+            node.wait_any(lookout.left(deadline));
             node.poll();
         }
     }

@@ -372,8 +372,12 @@ impl State {
 
     /// Has whatever comes ring the node, unless something is there.
     pub fn arm(&mut self) -> Outcome {
-        let (ready, _) = look(&self.subscribers)?;
-        if ready || self.node()?.arm() { Err(Code::Again.into()) } else { Ok(()) }
+        let (ready, due) = look(&self.subscribers)?;
+        if ready || due == Some(Duration::ZERO) || self.node()?.arm() {
+            Err(Code::Again.into())
+        } else {
+            Ok(())
+        }
     }
 
     /// What was measured so far.

@@ -99,10 +99,11 @@ impl Subscribed {
 /// Whether one has something. If none has, each wakes the node when that changes, and how long
 /// until one has something to do is said.
 pub(super) fn look(subscribers: &Places<Subscribed>) -> Result<(bool, Option<Duration>), Error> {
-    let (mut ready, mut due) = (false, None);
+    let mut ready = false;
     for Subscribed { reader, .. } in subscribers.values() {
         ready |= reader.is_ready()?;
-        due = reader.due_in().into_iter().chain(due).min();
     }
+    // When each has looked: what one has heard of another may wait for.
+    let due = subscribers.values().filter_map(|one| one.reader.due_in()).min();
     Ok((ready, due))
 }
