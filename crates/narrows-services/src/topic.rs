@@ -6,8 +6,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use narrows::memory::queue_words;
-use narrows::platform::Platform as _;
-use narrows_host::{Exposed, Host};
+use narrows_host::Exposed;
 
 use crate::error::Error;
 use crate::events::Count;
