@@ -47,7 +47,7 @@ fn what_is_written_is_a_platform_to_run_on_and_every_round_trip_is_compared() {
 
     let checked = report(&["platform", "check", path]);
     assert_eq!(checked["results"][0]["platform"], "here");
-    let on = ["bench", "pingpong", "--notify", "spin", "--bytes", "64", "--on", path];
+    let on = ["bench", "pingpong", "--notify", "spin", "--bytes", "128", "--on", path];
     let simulated = report(&[&on[..], &["--rounds", "1", "--transfer", "in_place"]].concat());
     let simulated = simulated["results"].as_array().unwrap();
     let call = simulated.iter().find(|row| row["name"].as_str().unwrap().ends_with("call"));

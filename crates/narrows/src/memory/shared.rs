@@ -81,6 +81,8 @@ pub struct Taken {
 impl<P: Platform> Shared<P> {
     /// Bytes of payload that travel in a slot of either ring.
     pub const IN_SLOT: usize = P::LINE as usize - 16;
+    /// Bytes of it that are read of any message.
+    const AT_LEAST: usize = if Self::IN_SLOT < CONTROL { Self::IN_SLOT } else { CONTROL };
 
     /// Puts the two halves of a link together. The peer's header is checked here.
     ///
@@ -306,7 +308,9 @@ impl<P: Platform> Shared<P> {
                 if len > Self::IN_SLOT {
                     return Err(Corrupt::Length);
                 }
-                self.rx.payload(taken.in_slot.get_mut(..len).unwrap_or_default());
+                // Of the first line all: how much that is, is known before the message is there.
+                let read = len.max(Self::AT_LEAST);
+                self.rx.payload(taken.in_slot.get_mut(..read).unwrap_or_default());
             }
             Some(block) => {
                 let (offset, size) = self.theirs.block(block).ok_or(Corrupt::Block)?;
