@@ -168,20 +168,16 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
             Some(flow) => flow,
             None => self.flow()?,
         };
-        let mut node = self.find.node.below()?;
-        let patience = self.find.patience;
-        let call = |to: &mut [u8]| node.flow(flow).call(request.bytes(), to, patience);
-        match R::receive(self.room, call) {
-            Ok(Some(response)) => {
-                self.answered();
-                Ok(response)
-            }
-            Ok(None) => Err(Error::Length(self.find.service.clone())),
-            Err(error) => {
-                drop(node);
-                Err(self.failed(flow, error))
-            }
-        }
+        let node = self.find.node.below()?;
+        let call = |to: &mut [u8]| {
+            let mut node = node;
+            let called = node.flow(flow).call(request.bytes(), to, self.find.patience);
+            drop(node);
+            let len = called.map_err(|error| self.failed(flow, error))?;
+            self.answered();
+            Ok(len)
+        };
+        R::receive(self.room, call, || Error::Length(self.find.service.clone()))
     }
 
     #[cold]

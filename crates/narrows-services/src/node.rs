@@ -106,8 +106,8 @@ impl Node {
     #[inline]
     pub fn below(&self) -> Result<RefMut<'_, narrows_host::Node>, Error> {
         let node = self.inner.node.try_borrow_mut().map_err(|_| Error::Busy)?;
-        if !self.inner.quiet.get() {
-            // Who uses it may take what a task waits for off the rings.
+        // Who uses it may take what a task waits for off the rings.
+        if self.inner.parked.are_any() && !self.inner.quiet.get() {
             self.inner.parked.wake_all();
         }
         Ok(node)
@@ -137,7 +137,7 @@ impl Node {
         let signature = Signature::of::<Q, R>(service)?;
         let body = move |request: &dyn Source, response: &mut dyn Sink| {
             let read = |to: &mut [u8]| request.read(0, to);
-            let request = typed::read::<Q, _>(request.len(), read)?.ok_or(Failure::Refused)?;
+            let request = typed::read::<Q, _>(request.len(), read, || Failure::Refused)?;
             response.write(0, function(request.borrow()).borrow().bytes())
         };
         self.serve_bytes(Some(&signature), *signature.function(), body)

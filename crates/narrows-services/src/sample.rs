@@ -127,9 +127,9 @@ impl<T: Payload + ?Sized> Sample<T> {
     #[inline]
     pub fn read(&self) -> Result<T::Owned, Error> {
         let Taken { joined, at, .. } = &self.taken;
-        let copy = |to: &mut [u8]| joined.region.read(*at, to);
-        let read = typed::read::<T, _>(self.len(), copy).ok().flatten();
-        read.ok_or_else(|| self.taken.no_value())
+        let no_value = || self.taken.no_value();
+        let copy = |to: &mut [u8]| joined.region.read(*at, to).map_err(|_| no_value());
+        typed::read::<T, _>(self.len(), copy, no_value)
     }
 
     /// The node of its publisher.

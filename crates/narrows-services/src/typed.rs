@@ -127,11 +127,13 @@ pub trait Payload {
     /// The same, to be written.
     fn of_mut(bytes: &mut [u8]) -> Option<&mut Self>;
 
-    /// Makes one of `len` bytes, which `fill` writes. None if no value has that length.
+    /// Makes one of up to `len` bytes, which `fill` writes; it says how many. No value may have that
+    /// length, which is `wrong` then.
     fn receive<E>(
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
-    ) -> Result<Option<Self::Owned>, E>;
+        wrong: impl FnOnce() -> E,
+    ) -> Result<Self::Owned, E>;
 }
 
 impl<T: Typed> Payload for T {
@@ -164,10 +166,10 @@ impl<T: Typed> Payload for T {
     fn receive<E>(
         _len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
-    ) -> Result<Option<T>, E> {
+        wrong: impl FnOnce() -> E,
+    ) -> Result<T, E> {
         let mut value = T::new_zeroed();
-        let filled = fill(value.as_mut_bytes())?;
-        Ok((filled == size_of::<T>()).then_some(value))
+        if fill(value.as_mut_bytes())? == size_of::<T>() { Ok(value) } else { Err(wrong()) }
     }
 }
 
@@ -199,28 +201,31 @@ impl<T: Typed> Payload for [T] {
     fn receive<E>(
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
-    ) -> Result<Option<Vec<T>>, E> {
+        wrong: impl FnOnce() -> E,
+    ) -> Result<Vec<T>, E> {
         let each = size_of::<T>().max(1);
-        let Ok(mut values) = T::new_vec_zeroed(len / each) else { return Ok(None) };
+        let Ok(mut values) = T::new_vec_zeroed(len / each) else { return Err(wrong()) };
         let filled = fill(values.as_mut_slice().as_mut_bytes())?;
         values.truncate(filled / each);
-        Ok(filled.is_multiple_of(each).then_some(values))
+        if filled.is_multiple_of(each) { Ok(values) } else { Err(wrong()) }
     }
 }
 
-/// Makes a value of the `len` bytes that `read` copies from the first on. None if no value has that
-/// length.
+/// Makes a value of the `len` bytes that `read` copies from the first on. No value may have that
+/// length, which is `wrong` then.
 #[inline]
 pub(crate) fn read<T: Payload + ?Sized, E>(
     len: usize,
     read: impl FnOnce(&mut [u8]) -> Result<(), E>,
-) -> Result<Option<T::Owned>, E> {
-    T::receive(len, |to| {
+    wrong: impl FnOnce() -> E,
+) -> Result<T::Owned, E> {
+    let fill = |to: &mut [u8]| {
         let count = len.min(to.len());
         read(to.get_mut(..count).unwrap_or_default())?;
         // What is longer than the type is no value of it either.
         Ok(if count == len { len } else { usize::MAX })
-    })
+    };
+    T::receive(len, fill, wrong)
 }
 
 /// What two programs compare of a type.
@@ -294,17 +299,18 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_value_are_none() {
+    fn bytes_that_are_no_value_are_wrong() {
         let fill = |count: usize| {
             move |to: &mut [u8]| {
                 to[..count].fill(1);
-                Ok::<usize, ()>(count)
+                Ok::<usize, &str>(count)
             }
         };
-        assert_eq!(u32::receive(4, fill(4)), Ok(Some(0x0101_0101)));
-        assert_eq!(u32::receive(4, fill(3)), Ok(None));
-        assert_eq!(<[u16]>::receive(8, fill(4)), Ok(Some(vec![0x0101; 2])));
-        assert_eq!(<[u16]>::receive(8, fill(5)), Ok(None));
-        assert_eq!(<[u16]>::receive(8, |_| Err("no")), Err("no"));
+        let wrong = || "wrong";
+        assert_eq!(u32::receive(4, fill(4), wrong), Ok(0x0101_0101));
+        assert_eq!(u32::receive(4, fill(3), wrong), Err("wrong"));
+        assert_eq!(<[u16]>::receive(8, fill(4), wrong), Ok(vec![0x0101; 2]));
+        assert_eq!(<[u16]>::receive(8, fill(5), wrong), Err("wrong"));
+        assert_eq!(<[u16]>::receive(8, |_| Err("no"), wrong), Err("no"));
     }
 }

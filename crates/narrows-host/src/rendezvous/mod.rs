@@ -493,8 +493,8 @@ mod tests {
         let me = Identity {
             name: "a".parse().unwrap(),
             incarnation: 1,
-            layout: Layout::standard(64).unwrap(),
-            incoming: Layout::standard(64).unwrap(),
+            layout: Layout::standard(LINE).unwrap(),
+            incoming: Layout::standard(LINE).unwrap(),
             largest: 1 << 20,
             user: 1000,
             stand_in: Some(8),

@@ -2,8 +2,10 @@
 
 use super::Corrupt;
 
-/// Bytes of payload that travel in a slot of a 64-byte line, and the most any slot carries.
-pub const IN_SLOT: usize = 48;
+/// The most bytes of payload that a slot carries: those of a slot of 128 bytes.
+pub const IN_SLOT: usize = 112;
+/// The longest word between two stacks in bytes.
+pub const CONTROL: usize = 48;
 /// The longest message in bytes.
 pub const MAX_MESSAGE: u32 = (1 << 24) - 1;
 

@@ -131,6 +131,13 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.slots.load_acquire(self.at) == self.next
     }
 
+    /// As [`Consumer::ready`], of a receiver that looks until it is.
+    #[inline(always)]
+    pub fn awaited(&self) -> bool {
+        self.slots.expect_rest(self.at);
+        self.ready()
+    }
+
     /// Messages that are there. It looks at the slot of each.
     pub fn available(&self) -> u32 {
         let there = |ahead: &u32| self.watched(ahead + 1).changed();
