@@ -20,6 +20,8 @@ use crate::bells::set::listen_to;
 
 /// What the names of pipes begin with, behind [`NOTE`]; the node's name follows.
 const WATCH: &str = "watch@";
+/// Reads of a pipe in a turn.
+const READS: usize = 16;
 
 /// The pipe of this node, for as long as somebody wants it.
 #[derive(Default)]
@@ -132,7 +134,12 @@ impl Rendezvous {
     /// Takes what others have said.
     pub(super) fn hear_offers(&mut self) {
         if let Some(end) = &self.pipe.end {
-            while io::read(end, &mut [0; 4096]).is_ok_and(|read| read > 0) {}
+            // As much as a pipe holds. If somebody writes all the time, the set tells again.
+            for _ in 0..READS {
+                if io::read(end, &mut [0; 4096]).map_or(true, |read| read == 0) {
+                    break;
+                }
+            }
         }
         self.offers_came();
     }
