@@ -97,6 +97,12 @@ impl Host {
             .map_err(OfferError::System)
     }
 
+    /// Bytes of the longest message that any link of this node can carry from it.
+    #[must_use]
+    pub fn longest_message(&self) -> u32 {
+        self.at_door(|rendezvous| rendezvous.longest())
+    }
+
     /// Offers a service no more.
     pub fn withdraw(&self, service: &Name) {
         self.at_door(|rendezvous| rendezvous.withdraw_service(service));

@@ -12,7 +12,6 @@ use narrows::platform::Memory as _;
 use narrows_host::{Exposed, OwnWords, PeerRegion, PeerWords, full_fence};
 
 use crate::error::Error;
-use crate::join::Shown;
 use crate::node::Node;
 use crate::typed::{self, Payload};
 
@@ -26,7 +25,6 @@ pub(crate) struct Joined {
     pub(crate) publisher: Address,
     pub(crate) region: PeerRegion,
     pub(crate) queue: RefCell<Subscription<PeerWords, OwnWords>>,
-    pub(crate) shown: Shown,
     /// Whether the publisher has ended.
     pub(crate) ended: Cell<bool>,
     /// The note, which the publisher reads.

@@ -261,7 +261,7 @@ impl Seek {
             Said::Refused(why) => return Err(self.refused(why)),
             Said::Ended => return Ok(None),
         };
-        let Shown { place, queue, slots, count, size } = shown;
+        let Shown { place, queue } = shown;
         let region = match place.map() {
             Ok(region) => region,
             Err(error) => {
@@ -275,10 +275,6 @@ impl Seek {
                 return if ended { Ok(None) } else { Err(self.failed(&error)) };
             }
         };
-        let end = count.checked_mul(size).and_then(|all| all.checked_add(slots));
-        if end.is_none_or(|end| end > region.size()) {
-            return Err(self.refused(Refusal::Memory));
-        }
         let theirs = region.words(queue, queue_words(self.wish.terms.depth));
         let own = asked.note.as_ref().and_then(|note| note.region().words(0, NOTE_WORDS).ok());
         let (Ok(theirs), Some(own)) = (theirs, own) else {
@@ -293,7 +289,6 @@ impl Seek {
             publisher: asked.publisher,
             region,
             queue: RefCell::new(Subscription::new(theirs, own, self.wish.terms)),
-            shown,
             ended: Cell::new(false),
             note,
         }))

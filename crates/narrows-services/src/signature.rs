@@ -9,7 +9,7 @@ use narrows::strategy::Strategy;
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::lookout::Lookout;
-use crate::typed::{Payload, described, hash};
+use crate::typed::{Payload, described, fixed, hash};
 
 /// How often it is looked whether a service is there, where nobody tells.
 pub(crate) const LOOK: Duration = Duration::from_millis(10);
@@ -34,6 +34,8 @@ pub struct Signature {
     service: Name,
     /// What its note says.
     types: String,
+    /// Bytes of each request and each response at least.
+    least: [usize; 2],
     function: Name,
 }
 
@@ -50,7 +52,8 @@ impl Signature {
         let types = format!("call {request} {response}");
         let function = format!("{service}-{:08x}", hash(&types));
         let function = function.parse().map_err(|_| Error::Name(service.into()))?;
-        Ok(Signature { service: name, types, function })
+        let least = [request, response].map(fixed);
+        Ok(Signature { service: name, types, least, function })
     }
 
     /// Of a service of this name that takes a `Q` and gives an `R`.
@@ -75,12 +78,39 @@ impl Signature {
         &self.function
     }
 
+    /// Whether its requests or responses fit a message of so many bytes.
+    fn fits(&self, response: bool, own: bool, limit: u32) -> Result<(), Error> {
+        let (bytes, limit) = (self.least[usize::from(response)], limit as usize);
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(Error::Long { service: self.service.to_string(), response, own, bytes, limit })
+    }
+
+    /// Whether its requests and responses fit the messages of a link.
+    ///
+    /// # Errors
+    /// [`Error::Long`].
+    #[inline]
+    pub(crate) fn fits_link(
+        &self,
+        node: &mut narrows_host::Node,
+        link: LinkId,
+        strategy: Strategy,
+    ) -> Result<(), Error> {
+        // If the link has ended, whoever opens a flow is told so.
+        let Ok((own, theirs)) = node.link(link).layouts() else { return Ok(()) };
+        self.fits(false, true, own.longest(strategy.placement))?;
+        self.fits(true, false, theirs.longest(strategy.placement))
+    }
+
     /// Notes that a node has it. The node is to serve [`Signature::function`].
     ///
     /// # Errors
-    /// [`Error::Offer`].
+    /// [`Error::Offer`]; [`Error::Long`] if no link of the node can carry a response.
     #[inline]
     pub fn offer(&self, node: &mut narrows_host::Node) -> Result<(), Error> {
+        self.fits(true, true, node.platform().longest_message())?;
         node.platform().offer(&self.service, &self.types).map_err(Error::Offer)
     }
 
@@ -105,7 +135,7 @@ impl Signature {
     /// responses of at most so many bytes.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Types`], [`Error::Link`], [`Error::Flow`].
+    /// [`Error::NotFound`], [`Error::Types`], [`Error::Link`], [`Error::Long`], [`Error::Flow`].
     // Inlined so that a crate that has the stack already, as the C library has, does not get it
     // twice.
     #[inline]
@@ -125,6 +155,7 @@ impl Signature {
             if let Some(offer) = self.offer_of(node)? {
                 let link = node.hunt(&offer, deadline.left());
                 let link = link.map_err(|error| Error::Link(service(), error))?;
+                self.fits_link(node, link, strategy)?;
                 match node.open_flow(link, &self.function, strategy, room, deadline.left()) {
                     Ok(flow) => return Ok((link, flow)),
                     // The node is dead, or has come back and does not serve yet.

@@ -236,6 +236,24 @@ pub fn described<T: Payload + ?Sized>() -> String {
     text
 }
 
+/// Bytes of each value of a type that is described so; 0 if they are not the same for all.
+pub(crate) fn fixed(text: &str) -> usize {
+    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    if let Some((of, count)) = inside.and_then(|inside| inside.rsplit_once(';')) {
+        return count.parse().map_or(0, |count| fixed(of).saturating_mul(count));
+    }
+    match text {
+        "u8" | "i8" => 1,
+        "u16" | "i16" => 2,
+        "u32" | "i32" | "f32" => 4,
+        "u64" | "i64" | "f64" => 8,
+        "u128" | "i128" => 16,
+        "usize" | "isize" => size_of::<usize>(),
+        // A struct ends with its size.
+        _ => text.rsplit_once('}').and_then(|(_, size)| size.parse().ok()).unwrap_or(0),
+    }
+}
+
 /// A number that tells descriptions apart: FNV-1a of 32 bits.
 pub(crate) fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
@@ -250,6 +268,26 @@ mod tests {
         assert_eq!(described::<[u16; 3]>(), "[u16;3]");
         assert_eq!(described::<[[i8; 2]]>(), "[[i8;2]]");
         assert_eq!(described::<()>(), "()");
+    }
+
+    #[test]
+    fn a_description_says_how_long_each_value_is() {
+        fn same<T: Payload + ?Sized>(bytes: usize) {
+            assert_eq!(fixed(&described::<T>()), bytes, "{}", described::<T>());
+            assert_eq!(T::longest(0), bytes);
+        }
+        same::<()>(0);
+        same::<f32>(4);
+        same::<i128>(16);
+        same::<[[u16; 3]; 5]>(30);
+        same::<[u8]>(0);
+        same::<[[u16; 3]]>(0);
+        assert_eq!(fixed("Point{x@0:f32,y@4:[u8;4]}8"), 8);
+        assert_eq!(fixed("[Point{x@0:f32,y@4:[u8;4]}8;3]"), 24);
+        for odd in ["", "[", "u33", "[u8;", "[u8;99999999999999999999]", "}", "Coded{(u8,}"] {
+            assert_eq!(fixed(odd), 0, "{odd}");
+        }
+        assert_eq!(fixed("[u8;18446744073709551615]"), usize::MAX);
     }
 
     #[test]

@@ -45,12 +45,14 @@ fn what_is_encoded_goes_there_and_back() {
             let node = open(directory.path(), "dsp");
             let same = |order: &Coded<Order>| Coded::new(order.clone().into_inner()).unwrap();
             node.serve::<Coded<Order>, Coded<Order>>("same", same).unwrap();
-            let orders = node.topic("orders").history(4).publisher::<Coded<Order>>().unwrap();
+            let orders =
+                node.topic("orders").limit(0).history(4).publisher::<Coded<Order>>().unwrap();
             for order in self::orders() {
                 orders.send(&Coded::new(order).unwrap()).unwrap();
             }
             let long = Coded::new(Order::Go { to: "x".repeat(2000), by: vec![] }).unwrap();
-            assert_eq!(orders.send(&long), Err(Error::Size("orders".into())));
+            let refused = orders.send(&long).unwrap_err();
+            assert!(matches!(refused, Error::Limit { .. }), "{refused}");
             while !over.load(Ordering::Relaxed) {
                 node.run(Some(Duration::from_millis(5))).unwrap();
             }

@@ -41,19 +41,6 @@ impl Publishing {
     }
 }
 
-/// Lets in who subscribes. Whether there is a topic.
-pub(super) fn attend(publishers: &Places<Publishing>) -> Outcome<bool> {
-    let mut any = false;
-    for publisher in publishers.values() {
-        any = true;
-        // One of which C has memory is attended to when it has that again.
-        if let Ok(outlet) = publisher.outlet() {
-            outlet.attend()?;
-        }
-    }
-    Ok(any)
-}
-
 /// A topic that C subscribes to.
 pub(super) struct Subscribed {
     pub reader: Reader,

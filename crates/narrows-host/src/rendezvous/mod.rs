@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{FlowNote, HuntError, Lost};
+use narrows::strategy::Placement;
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
@@ -114,6 +115,14 @@ impl Identity {
     /// Whether a user may link with this node.
     pub(crate) fn allows(&self, user: u32) -> bool {
         self.is_own(user) || self.allowed.contains(&user)
+    }
+
+    /// Bytes of the longest message that one of its links can carry.
+    pub(crate) fn longest(&self) -> u32 {
+        let layouts = [&self.layout, &self.incoming].into_iter();
+        let placements = [Placement::Internal, Placement::External];
+        let all = layouts.flat_map(|layout| placements.map(|each| layout.longest(each)));
+        all.max().unwrap_or(0)
     }
 
     fn hello(&self, layout: &Layout) -> Hello {
@@ -248,6 +257,11 @@ impl Rendezvous {
         listen_to(set, self.bound.listener.as_fd(), LISTENER, false)?;
         listen_to(set, self.ticker.as_fd(), TICKER, false)?;
         listen_to(&self.sets.bells, self.sets.supervision(), SUPERVISION, false)
+    }
+
+    #[inline]
+    pub(crate) fn longest(&self) -> u32 {
+        self.me.longest()
     }
 
     #[inline]

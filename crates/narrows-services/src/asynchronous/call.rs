@@ -80,7 +80,7 @@ where
         });
         let (link, flow) = found.await?;
         self.link.set(Some(link));
-        self.client.found(link, flow)?;
+        self.client.found(flow);
         Ok(())
     }
 }

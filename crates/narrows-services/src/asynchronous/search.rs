@@ -63,6 +63,7 @@ impl<'a> Search<'a> {
             let link = node.try_hunt(&offer).map_err(|error| Error::Link(service(), error))?;
             self.hunted = link.is_none().then_some(offer);
             let Some(link) = link else { return Ok(None) };
+            self.signature.fits_link(&mut node, link, self.find.how())?;
             let room = u32::try_from(self.room).unwrap_or(u32::MAX);
             let (function, strategy) = (self.signature.function(), self.find.how());
             match node.begin_flow(link, function, strategy, room) {
