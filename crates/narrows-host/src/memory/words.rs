@@ -218,9 +218,11 @@ impl WordsMut for OwnWords {
     }
     #[inline(always)]
     fn prefetch(&self, at: u32) {
-        let first = at & self.0.slots;
-        sync::prefetch_to_write(self.0.first, first);
-        sync::prefetch_to_write(self.0.first, first + REST as u32);
+        sync::prefetch_to_write(self.0.first, at & self.0.slots);
+    }
+    #[inline(always)]
+    fn prefetch_rest(&self, at: u32) {
+        sync::prefetch_to_write(self.0.first, (at & self.0.slots) + REST as u32);
     }
     const TOGETHER: u32 = if sync::TOUCHES { sync::TOGETHER as u32 } else { 0 };
     #[inline(always)]

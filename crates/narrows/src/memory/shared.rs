@@ -330,7 +330,7 @@ impl<P: Platform> Shared<P> {
                 }
             }
         }
-        self.rx.advance(descriptor.priority);
+        self.rx.advance(Descriptor::of_size(descriptor.len, descriptor.priority));
         Ok(Some(taken))
     }
 

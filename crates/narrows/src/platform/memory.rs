@@ -74,8 +74,10 @@ pub trait WordsMut: Words {
         }
         self.store_release(at, sequence);
     }
-    /// Hints that a slot will be stored to soon.
+    /// Hints that a slot will be stored to soon, and its first cache line first.
     fn prefetch(&self, _at: u32) {}
+    /// The same of what a slot has behind its first cache line.
+    fn prefetch_rest(&self, _at: u32) {}
     /// Slots whose lines a writer fetches together before it fills them, a power of two; 0 where
     /// that is of no use. The lines that a reader has looked at since come at the first store
     /// alone, and one by one each would hold up the fence behind its message.

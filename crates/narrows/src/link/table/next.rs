@@ -52,7 +52,7 @@ impl<P: Platform> Links<P> {
     #[inline(always)]
     pub fn expect_answer(&self) {
         if let Some(link) = self.at(self.hot) {
-            link.shared.tx.about_to_publish();
+            link.shared.tx.about_to_publish(link.shared.rx.expects_long());
         }
     }
 
