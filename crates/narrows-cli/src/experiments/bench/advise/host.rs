@@ -77,7 +77,7 @@ fn compare(
         trial::here(peer, (&case.workload, &offers), &with, rounds, span, || ())
     };
     let mut trials = Vec::new();
-    let found = advise(&question, &judge, |proposed| {
+    let found = advise(&question, &judge, |proposed, _| {
         crate::formats::strategy::append(&mut all, proposed.iter().cloned());
         trials = tried(&all, ROUNDS)?;
         let of = |one: &Assignment| trials.iter().find(|trial| trial.assignment == *one).cloned();
@@ -102,7 +102,7 @@ fn compare(
         value: judge.value(chosen),
         best: CaseRow::names(best),
         best_value: judge.value(best),
-        tried: found.trials.len(),
+        tried: found.looked,
         of: trials.len(),
     }))
 }

@@ -110,7 +110,7 @@ fn compare(
         let subjects = exhaust::allowed(&case.subjects, least);
         let judge = Judge { least, load: 100.0 };
         let question = Question { machine, subjects: &subjects, least, search: true };
-        let found = advise(&question, &judge, |assignments| tries.many(assignments))?;
+        let found = advise(&question, &judge, |some, extent| tries.many(some, extent))?;
         // Nothing but spinning may keep a deadline.
         let Ok(found) = found else { continue };
         let Some(chosen) = found.best().cloned() else { continue };
@@ -121,19 +121,17 @@ fn compare(
         let best = tries.best(&fit, &judge)?.into_iter().chain([chosen.clone()]);
         let best = best.min_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
         let best = best.as_ref().unwrap_or(&chosen);
-        let paced = least == Least::Load && chosen.is_paced();
-        let little = if paced { Judge::LITTLE } else { 0.0 };
         rows.push(CaseRow {
             case: number,
             platform: chip.name.clone(),
             least,
             holds: judge.holds(&chosen),
-            equal: judge.value(&chosen) - judge.value(best) <= little,
+            equal: judge.value(&chosen) - judge.value(best) <= judge.little(&chosen),
             chosen: CaseRow::names(&chosen),
             value: judge.value(&chosen),
             best: CaseRow::names(best),
             best_value: judge.value(best),
-            tried: found.trials.len(),
+            tried: found.looked,
             of: fit.len(),
         });
     }
