@@ -8,23 +8,13 @@ use crate::experiments::advice::trial::on_chip;
 use crate::experiments::advice::{Assignment, Extent, Fit, Judge, Trial, fits, sifted};
 use crate::formats::workload::Offers;
 use crate::rig::plan::{Least, Machine, Planner, Subject};
-use narrows::strategy::{Notification, Strategy};
+use narrows::strategy::Strategy;
 use narrows_sim::chip::Chip;
 use std::collections::HashMap;
 
 /// Strategies of each of several flows that are combined with those of the others: those with which
 /// the flow alone takes least, by either objective.
 const KEPT: usize = 8;
-/// The flows with the strategies that are proposed for an objective.
-pub(super) fn allowed(subjects: &[Subject], least: Least) -> Vec<Subject> {
-    let spins = |by: &Strategy| by.notification == Notification::Spin;
-    let of = |subject: &Subject| {
-        let all = subject.strategies.iter().copied();
-        let all = all.filter(|by| least == Least::Latency || !spins(by));
-        Subject { strategies: all.collect(), ..subject.clone() }
-    };
-    subjects.iter().map(of).collect()
-}
 
 /// Trials of a workload, each made once.
 pub(super) struct Tries<'a> {

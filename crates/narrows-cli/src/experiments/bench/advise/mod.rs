@@ -107,11 +107,11 @@ fn compare(
     let mut tries = Tries::new(global, chip, machine, case);
     let mut rows = Vec::new();
     for least in [Least::Load, Least::Latency] {
-        let subjects = exhaust::allowed(&case.subjects, least);
+        let subjects = draw::allowed(&case.subjects, least);
         let judge = Judge { least, load: 100.0 };
         let question = Question { machine, subjects: &subjects, least, search: true };
         let found = advise(&question, &judge, |some, extent| tries.many(some, extent))?;
-        // Nothing but spinning may keep a deadline.
+        // The workload was drawn until the model had a plan.
         let Ok(found) = found else { continue };
         let Some(chosen) = found.best().cloned() else { continue };
         let fit = tries.allowed(&subjects, least)?;
