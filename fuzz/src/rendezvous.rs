@@ -97,7 +97,7 @@ impl Scene {
     fn new() -> Scene {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let class = Class { placement: Placement::Internal, size: 64, count: 2 };
-        let layout = Layout::new(64, 4, &[class]).expect("possible");
+        let layout = Layout::new(narrows_host::LINE, 4, &[class]).expect("possible");
         let heap = Heap::new(layout.size());
         layout.format(&heap).expect("the region has the layout's size");
         let open = |name: &str| {

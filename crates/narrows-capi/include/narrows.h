@@ -272,13 +272,15 @@ narrows_error narrows_serve(narrows_node *node, int64_t timeout, size_t *served)
 
 /* Offers a function as a service of this node, by the types of its request and response. A caller
    with other types does not get to it; lengths are still the function's to check.
-   NARROWS_NAME, NARROWS_TAKEN, NARROWS_ARGUMENT (a description that is none), NARROWS_SYSTEM. */
+   NARROWS_NAME, NARROWS_TAKEN, NARROWS_ARGUMENT (a description that is none), NARROWS_TOO_LONG (a
+   response is longer than a message of this node may be), NARROWS_SYSTEM. */
 narrows_error narrows_offer_service(narrows_node *node, const char *service, const char *request,
                                     const char *response, narrows_function function, void *user);
 
 /* Looks for a service until the time has passed, links with its node, and opens a flow of calls to
    it. strategy and longest_response are as for narrows_open_flow.
-   NARROWS_TYPES, NARROWS_AGAIN, NARROWS_TIMEOUT (nobody offers it), and those of narrows_hunt and
+   NARROWS_TYPES, NARROWS_AGAIN, NARROWS_TIMEOUT (nobody offers it), NARROWS_TOO_LONG (a request or a
+   response is longer than a message may be of the node that sends it), and those of narrows_hunt and
    narrows_open_flow. */
 narrows_error narrows_open_service(narrows_node *node, const char *service, const char *request,
                                    const char *response, const char *strategy,
@@ -308,14 +310,16 @@ typedef enum narrows_overflow {
 /* How a topic is published; what is 0 is as usual. Begin with narrows_topic how = NARROWS_TOPIC; */
 typedef struct narrows_topic {
     size_t size;          /* sizeof(narrows_topic). */
-    uint32_t slots;       /* Messages in memory at a time: one that is written, those of the history,
-                             and of each subscriber its holds, and its depth unless its oldest may be
-                             lost; 32. */
+    uint32_t slots;       /* Messages for which there is memory at first: one that is written, those
+                             of the history, and of each subscriber its holds, and its depth unless
+                             its oldest may be lost; 32. */
     uint32_t subscribers; /* How many there may be at a time; 16. */
     uint32_t history;     /* Of the latest messages so many are kept for later subscribers; 0. */
+    uint32_t limit;       /* Bytes that the messages may take in all, when they get longer or more of
+                             them are in memory; 1 if that is to stay as it is at first; 256 MiB. */
 } narrows_topic;
 
-#define NARROWS_TOPIC {sizeof(narrows_topic), 0, 0, 0}
+#define NARROWS_TOPIC {sizeof(narrows_topic), 0, 0, 0, 0}
 
 /* How one subscribes; what is 0 is as usual. Begin with
    narrows_subscription how = NARROWS_SUBSCRIPTION; */
@@ -330,10 +334,10 @@ typedef struct narrows_subscription {
 
 #define NARROWS_SUBSCRIPTION {sizeof(narrows_subscription), 0, 0, 0, 0, 0}
 
-/* Publishes a topic of a type that is described so, with messages of at most so many bytes. Other
-   nodes may publish it too. options may be NULL. Subscribers are let in by narrows_publish,
-   narrows_loan, narrows_subscribers, narrows_serve, narrows_wait and narrows_hear: call one of them
-   now and then.
+/* Publishes a topic of a type that is described so, with messages of so many bytes. Longer ones get
+   memory when they come, as far as options say. Other nodes may publish it too. options may be NULL.
+   Subscribers are let in by narrows_publish, narrows_loan, narrows_subscribers, narrows_serve,
+   narrows_wait and narrows_hear: call one of them now and then.
    NARROWS_NAME, NARROWS_TAKEN, NARROWS_TYPES (another node publishes it with other types),
    NARROWS_ARGUMENT (a description that is none, more history than slots), NARROWS_TOO_LONG (more
    than 1 GiB of slots), NARROWS_FULL, NARROWS_SYSTEM. */

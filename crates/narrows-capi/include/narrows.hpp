@@ -261,8 +261,8 @@ public:
         return found;
     }
 
-    /// Publishes values of a type under a name. longest is how many values a message has at most
-    /// that is a slice; what else a topic is to be like is narrows.h's.
+    /// Publishes values of a type under a name. longest is how many values a message has that is a
+    /// slice; longer ones get memory when they come. What else a topic is to be like is narrows.h's.
     template <class T>
     result<publisher<T>> publish(const std::string &topic, std::size_t longest = 1024,
                                  narrows_topic how = NARROWS_TOPIC)

@@ -34,14 +34,25 @@ fn poll_empty(node: &mut Node, bytes: &mut [u8; 48]) -> bool {
     node.try_receive_into(PORT, bytes) == Ok(None)
 }
 
-/// A message that does not fit a slot.
+/// A message that does not fit the first cache line of a slot.
 #[inline(never)]
-fn send_block(node: &mut Node, to: Address, bytes: &[u8; 64]) -> bool {
+fn send_two_lines(node: &mut Node, to: Address, bytes: &[u8; 64]) -> bool {
     node.try_send(PORT, to, bytes).is_ok()
 }
 
 #[inline(never)]
-fn receive_block(node: &mut Node, bytes: &mut [u8; 64]) -> bool {
+fn receive_two_lines(node: &mut Node, bytes: &mut [u8; 64]) -> bool {
+    matches!(node.try_receive_into(PORT, bytes), Ok(Some(_)))
+}
+
+/// A message that does not fit a slot.
+#[inline(never)]
+fn send_block(node: &mut Node, to: Address, bytes: &[u8; 128]) -> bool {
+    node.try_send(PORT, to, bytes).is_ok()
+}
+
+#[inline(never)]
+fn receive_block(node: &mut Node, bytes: &mut [u8; 128]) -> bool {
     matches!(node.try_receive_into(PORT, bytes), Ok(Some(_)))
 }
 
@@ -158,7 +169,7 @@ fn signals(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Error>
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
-    let layout = Layout::standard(64)?.with_channels(2, 64)?;
+    let layout = Layout::standard(narrows_host::LINE)?.with_channels(2, 64)?;
     let open = |name| Options::new(name).directory(directory.path()).layout(layout).node();
     let mut sender = open("sender")?;
     let mut receiver = open("receiver")?;
@@ -185,6 +196,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     for n in 0..MESSAGES {
         let (sent, mut got) = (black_box([n as u8; 64]), [0; 64]);
+        assert!(send_two_lines(black_box(&mut sender), black_box(to), &sent), "there is room");
+        assert!(
+            receive_two_lines(black_box(&mut receiver), black_box(&mut got)),
+            "a message was sent"
+        );
+        assert_eq!(got, sent);
+    }
+    for n in 0..MESSAGES {
+        let (sent, mut got) = (black_box([n as u8; 128]), [0; 128]);
         assert!(send_block(black_box(&mut sender), black_box(to), &sent), "there is room");
         assert!(receive_block(black_box(&mut receiver), black_box(&mut got)), "a message was sent");
         assert_eq!(sent, got);

@@ -316,7 +316,8 @@ mod tests {
     #[test]
     fn the_engine_copies_whatever_the_fragment_and_refuses_what_is_outside() {
         let engine = Engine::start(None).unwrap();
-        let (region, descriptor) = Region::new(&Layout::standard(64).unwrap()).unwrap();
+        let (region, descriptor) =
+            Region::new(&Layout::standard(crate::memory::LINE).unwrap()).unwrap();
         use rustix::fd::AsFd as _;
         let seen = PeerRegion::new(descriptor.as_fd(), region.size()).unwrap();
         let bytes: Vec<u8> = (0..300_000_u32).map(|i| ((i * 7) >> 3) as u8).collect();
@@ -367,7 +368,7 @@ mod tests {
     #[test]
     fn an_engine_that_is_gone_is_an_error_and_not_a_hang() {
         let mut engine = Engine::start(None).unwrap();
-        let (region, _) = Region::new(&Layout::standard(64).unwrap()).unwrap();
+        let (region, _) = Region::new(&Layout::standard(crate::memory::LINE).unwrap()).unwrap();
         engine.shared.stop.store(true, Ordering::Release);
         let thread = engine.thread.take().unwrap();
         thread.thread().unpark();

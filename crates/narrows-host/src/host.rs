@@ -180,6 +180,10 @@ impl Host {
         self.door.with(act)
     }
 
+    pub(crate) fn door(&self) -> &Arc<Door> {
+        &self.door
+    }
+
     /// What this node sleeps on, for a thread that waits without having the node.
     pub(crate) fn sets(&self) -> Arc<Sets> {
         Arc::clone(&self.sets)
@@ -450,18 +454,22 @@ impl Platform for Host {
                 return None;
             }
         }
-        Some(match self.door.next()? {
-            News::Connected(linked) => {
-                self.stamps.linked(&linked);
-                let Linked { key, name, incarnation, own, peer, bell } = *linked;
-                Ok(Event::Connected(Connected { key, name, incarnation, own, peer, bell }))
-            }
-            News::Lost(key, reason) => {
-                self.stamps.lost(key);
-                Ok(Event::Lost { key, reason })
-            }
-            News::Failed(name, why) => Err((name, why)),
-        })
+        loop {
+            return Some(match self.door.next()? {
+                // It has ended the wait, and that is all.
+                News::Offers => continue,
+                News::Connected(linked) => {
+                    self.stamps.linked(&linked);
+                    let Linked { key, name, incarnation, own, peer, bell } = *linked;
+                    Ok(Event::Connected(Connected { key, name, incarnation, own, peer, bell }))
+                }
+                News::Lost(key, reason) => {
+                    self.stamps.lost(key);
+                    Ok(Event::Lost { key, reason })
+                }
+                News::Failed(name, why) => Err((name, why)),
+            });
+        }
     }
 
     fn close(&self, key: u32) {

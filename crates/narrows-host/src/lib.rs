@@ -123,7 +123,7 @@ pub use memory::exposed::{Exposed, Place};
 pub use memory::fork::Maker;
 pub use memory::sync::full_fence;
 pub use memory::words::{OwnWords, PeerWords};
-pub use memory::{PeerRegion, Region};
+pub use memory::{LINE, PeerRegion, Region};
 pub use options::Options;
 pub use peer::{Peer, PeerError, Undelivered};
 pub use spelling::explain;

@@ -21,11 +21,13 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::{Arc, Weak};
 
 use narrows::link::Name;
 use rustix::io::Errno;
 
 use crate::Host;
+use crate::rendezvous::door::Door;
 use crate::rendezvous::notes::LONGEST;
 pub use crate::rendezvous::notes::Offer;
 
@@ -59,6 +61,27 @@ impl fmt::Display for OfferError {
 
 impl Error for OfferError {}
 
+/// Has a node's waits end when services come, until it is dropped.
+pub struct OfferWatch {
+    door: Weak<Door>,
+}
+
+impl OfferWatch {
+    /// As [`Host::offers_heard`] of the node.
+    #[must_use]
+    pub fn heard(&self) -> u32 {
+        self.door.upgrade().map_or(0, |door| door.offers_heard())
+    }
+}
+
+impl Drop for OfferWatch {
+    fn drop(&mut self) {
+        if let Some(door) = self.door.upgrade() {
+            door.with(|rendezvous| rendezvous.watch_offers_no_more());
+        }
+    }
+}
+
 impl Host {
     /// Offers a service of this name until the node ends, or says something else of it.
     ///
@@ -74,9 +97,50 @@ impl Host {
             .map_err(OfferError::System)
     }
 
+    /// Bytes of the longest message that any link of this node can carry from it.
+    #[must_use]
+    pub fn longest_message(&self) -> u32 {
+        self.at_door(|rendezvous| rendezvous.longest())
+    }
+
     /// Offers a service no more.
     pub fn withdraw(&self, service: &Name) {
         self.at_door(|rendezvous| rendezvous.withdraw_service(service));
+    }
+
+    /// Has this node's waits end when services come, until the result is dropped: see
+    /// [`Host::offers_heard`]. The services that are there are to be looked at after this.
+    ///
+    /// ```
+    /// # use narrows_host::Options;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let open = |name| Options::new(name).directory(dir.path()).node();
+    /// let (mut gpp, dsp) = (open("gpp")?, open("dsp")?);
+    /// let watch = gpp.platform().watch_offers()?;
+    /// let before = watch.heard();
+    /// dsp.platform().offer(&"square".parse()?, "u32 in, u64 out")?;
+    /// while watch.heard() == before {
+    ///     gpp.wait_any(None);
+    ///     gpp.poll();
+    /// }
+    /// assert_eq!(gpp.platform().offers()[0].service.as_str(), "square");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The system has no room for it.
+    pub fn watch_offers(&self) -> std::io::Result<OfferWatch> {
+        self.at_door(|rendezvous| rendezvous.watch_offers())?;
+        Ok(OfferWatch { door: Arc::downgrade(self.door()) })
+    }
+
+    /// A number that changes when services come, while they are [watched](Host::watch_offers): so
+    /// whoever looked at them before looks again. As of all that comes, this hears of it when it
+    /// waits or is polled.
+    #[inline]
+    #[must_use]
+    pub fn offers_heard(&self) -> u32 {
+        self.door().offers_heard()
     }
 
     /// The services that nodes of this user offer in the domain, in the order of their names; not

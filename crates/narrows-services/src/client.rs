@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use narrows::endpoint::{CallError, FlowId};
-use narrows::link::LinkId;
 use narrows::strategy::Strategy;
 
 use crate::error::Error;
@@ -169,20 +168,16 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
             Some(flow) => flow,
             None => self.flow()?,
         };
-        let mut node = self.find.node.below()?;
-        let patience = self.find.patience;
-        let call = |to: &mut [u8]| node.flow(flow).call(request.bytes(), to, patience);
-        match R::receive(self.room, call) {
-            Ok(Some(response)) => {
-                self.answered();
-                Ok(response)
-            }
-            Ok(None) => Err(Error::Length(self.find.service.clone())),
-            Err(error) => {
-                drop(node);
-                Err(self.failed(flow, error))
-            }
-        }
+        let node = self.find.node.below()?;
+        let call = |to: &mut [u8]| {
+            let mut node = node;
+            let called = node.flow(flow).call(request.bytes(), to, self.find.patience);
+            drop(node);
+            let len = called.map_err(|error| self.failed(flow, error))?;
+            self.answered();
+            Ok(len)
+        };
+        R::receive(self.room, call, || Error::Length(self.find.service.clone()))
     }
 
     #[cold]
@@ -201,33 +196,16 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
         let Find { node, strategy, patience, .. } = &self.find;
         node.close_flow(None);
         let mut node = node.below()?;
-        let (link, flow) = self.signature.open_flow(&mut node, *strategy, self.room, *patience)?;
+        let (_, flow) = self.signature.open_flow(&mut node, *strategy, self.room, *patience)?;
         drop(node);
-        self.found(link, flow)?;
+        self.found(flow);
         Ok(flow)
     }
 
     /// Its service was found, and this flow opened to it.
-    ///
-    /// # Errors
-    /// [`Error::Long`] if the values are longer than the messages of a node; the flow is closed.
-    pub(crate) fn found(&self, link: LinkId, flow: FlowId) -> Result<(), Error> {
-        let Find { node, strategy, service, .. } = &self.find;
-        let layouts = node.below()?.link(link).layouts();
-        // If the link has ended, a call says so.
-        if let Ok((own, theirs)) = layouts {
-            let sides = [(true, Q::longest(0), own), (false, R::longest(0), theirs)];
-            for (own, bytes, layout) in sides {
-                let limit = layout.longest(strategy.placement) as usize;
-                if bytes > limit {
-                    node.close_flow(Some(flow));
-                    return Err(Error::Long { service: service.clone(), own, bytes, limit });
-                }
-            }
-        }
+    pub(crate) fn found(&self, flow: FlowId) {
         self.flow.set(Some(flow));
         events::tell(What::Found, self.signature.service());
-        Ok(())
     }
 }
 

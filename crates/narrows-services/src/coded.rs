@@ -99,20 +99,21 @@ impl<T: Serialize + DeserializeOwned> Payload for Coded<T> {
     fn receive<E>(
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
-    ) -> Result<Option<Coded<T>>, E> {
+        wrong: impl FnOnce() -> E,
+    ) -> Result<Coded<T>, E> {
         let mut bytes = Vec::new();
         if bytes.try_reserve_exact(len).is_err() {
-            return Ok(None);
+            return Err(wrong());
         }
         bytes.resize(len, 0);
         let filled = fill(&mut bytes)?;
         if filled > len {
-            return Ok(None);
+            return Err(wrong());
         }
         bytes.truncate(filled);
-        Ok(match postcard::take_from_bytes(&bytes) {
-            Ok((value, [])) => Some(Coded { value, bytes }),
-            _ => None,
-        })
+        match postcard::take_from_bytes(&bytes) {
+            Ok((value, [])) => Ok(Coded { value, bytes }),
+            _ => Err(wrong()),
+        }
     }
 }

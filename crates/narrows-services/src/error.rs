@@ -50,7 +50,9 @@ pub enum Error {
     Long {
         /// The service.
         service: String,
-        /// Whether that is this node, whose requests they are, or the service's.
+        /// Whether they are its responses, or its requests.
+        response: bool,
+        /// Whether it is this node that sends them.
         own: bool,
         /// Bytes of a value.
         bytes: usize,
@@ -69,8 +71,18 @@ pub enum Error {
     Slots(String, u32),
     /// No subscriber can hear so many publishers, hold so many messages, or have so deep a queue.
     Terms(String),
-    /// A value is larger than the topic's slots, or they are larger than memory can be.
+    /// A topic's slots are larger than memory can be.
     Size(String),
+    /// A message is longer than a topic's slots, and slots for it would take more memory than the
+    /// topic may have.
+    Limit {
+        /// The topic.
+        topic: String,
+        /// Bytes of the message.
+        bytes: usize,
+        /// Bytes of all slots that there may be.
+        limit: u32,
+    },
     /// Memory of a topic cannot be made or mapped: what the system says.
     Memory(String, String),
     /// There is no slot to publish in: a subscriber that is to miss nothing takes nothing, or
@@ -137,11 +149,9 @@ impl fmt::Display for Error {
                  message: open it with Options::longest_message"
             ),
             Error::Call(service, error) => write!(f, "a call of {service}: {error}"),
-            Error::Long { service, own, bytes, limit } => {
-                let [what, whose] = match own {
-                    true => ["request", "this node"],
-                    false => ["response", "its node"],
-                };
+            Error::Long { service, response, own, bytes, limit } => {
+                let what = if *response { "response" } else { "request" };
+                let whose = if *own { "this node" } else { "its node" };
                 write!(
                     f,
                     "a {what} of {service} has {bytes} bytes, and messages of {whose} have at most \
@@ -173,8 +183,13 @@ impl fmt::Display for Error {
             ),
             Error::Size(topic) => write!(
                 f,
-                "a message of {topic} is larger than its slots, or they would take more than 1 \
-                 GiB: see Topic::longest and Topic::slots"
+                "the slots of {topic} would take more than 1 GiB: see Topic::longest and \
+                 Topic::slots"
+            ),
+            Error::Limit { topic, bytes, limit } => write!(
+                f,
+                "a message of {topic} has {bytes} bytes and is larger than its slots, and slots \
+                 for it are more than the {limit} bytes that it may have: see Topic::limit"
             ),
             Error::Memory(topic, error) => write!(
                 f,
@@ -193,7 +208,8 @@ impl fmt::Display for Error {
                     Refusal::Types => "its types are others",
                     Refusal::Full => "there are as many as may be (Topic::subscribers)",
                     Refusal::Terms =>
-                        "it has too few slots for so deep a queue and so many holds (Topic::slots)",
+                        "it has too few slots for so deep a queue and so many holds (Topic::slots, \
+                         Topic::limit)",
                     Refusal::Memory => "one of them cannot read the other's memory",
                 }
             ),

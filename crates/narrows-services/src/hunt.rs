@@ -6,6 +6,7 @@ use narrows_host::service::Offer;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
+use crate::lookout::Lookout;
 use crate::node::Node;
 use crate::signature::LOOK;
 
@@ -44,12 +45,15 @@ impl Node {
     /// [`Error::Busy`]; [`Error::NotFound`] if there is none in time.
     pub fn hunt(&self, pattern: &str, within: Option<Duration>) -> Result<Vec<Offer>, Error> {
         let deadline = Deadline::within(within);
+        let mut lookout = Lookout::new();
         loop {
+            lookout.looks();
             if let Some(found) = self.hunted(pattern, deadline)? {
                 return Ok(found);
             }
             let mut node = self.below()?;
-            node.wait_any(Some(deadline.left_of(LOOK)));
+            lookout.rests(&node, LOOK);
+            node.wait_any(lookout.left(deadline));
             node.poll();
         }
     }

@@ -10,7 +10,7 @@ use narrows_host::Place;
 pub(crate) const MOST_SLOTS: u32 = 1 << 16;
 
 const JOIN: u32 = u32::from_le_bytes(*b"NsJ2");
-const JOINED: u32 = u32::from_le_bytes(*b"NsA2");
+const JOINED: u32 = u32::from_le_bytes(*b"NsA3");
 const REFUSED: u32 = u32::from_le_bytes(*b"NsR2");
 const ENDED: u32 = u32::from_le_bytes(*b"NsE1");
 
@@ -44,16 +44,12 @@ pub(crate) enum Said {
     Ended,
 }
 
-/// Where a subscriber finds its queue and the slots.
+/// Where a subscriber finds its queue, whose messages say where in the same memory they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub place: Place,
-    /// Where its queue begins, and the slots, in bytes.
+    /// Where its queue begins, in bytes.
     pub queue: u32,
-    pub slots: u32,
-    /// How many slots there are, and bytes of each.
-    pub count: u32,
-    pub size: u32,
 }
 
 /// Why a publisher takes a subscriber not in.
@@ -157,8 +153,8 @@ impl Join {
 impl Answer {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = match self.said {
-            Said::Joined(Shown { place, queue, slots, count, size }) => {
-                let mut bytes = words(&[JOINED, queue, slots, count, size]);
+            Said::Joined(Shown { place, queue }) => {
+                let mut bytes = words(&[JOINED, queue]);
                 bytes.extend(place.encode());
                 bytes
             }
@@ -181,10 +177,8 @@ impl Answer {
         let mut from = Reader(bytes);
         let said = match from.word()? {
             JOINED => {
-                let [queue, slots, count, size] =
-                    [from.word()?, from.word()?, from.word()?, from.word()?];
-                let place = from.place()?;
-                Said::Joined(Shown { place, queue, slots, count, size })
+                let queue = from.word()?;
+                Said::Joined(Shown { queue, place: from.place()? })
             }
             REFUSED => Said::Refused(match from.word()? {
                 0 => Refusal::Types,
@@ -213,7 +207,7 @@ mod tests {
             assert_eq!(Join::decode(&bytes), Some(join));
             assert_eq!(Join::decode(&bytes[..bytes.len() - 1]), None);
         }
-        let shown = Shown { place: note, queue: 1, slots: 2, count: 3, size: 4 };
+        let shown = Shown { place: note, queue: 1 };
         let refusals = [Refusal::Types, Refusal::Full, Refusal::Terms, Refusal::Memory];
         let answers = refusals.map(Said::Refused).into_iter();
         for said in answers.chain([Said::Joined(shown), Said::Ended]) {

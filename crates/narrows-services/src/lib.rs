@@ -62,9 +62,19 @@
 //! - Of a topic, what is held stays as it is; each subscriber has its own end of a full queue.
 //!   (`what_is_held_stays_as_it_is_however_much_is_published`,
 //!   `each_subscriber_meets_its_own_end_of_a_full_queue`)
+//! - A topic's memory grows with its messages and subscribers, up to a limit, and nothing is lost
+//!   of what lies in it.
+//!   (`longer_and_longer_messages_come_in_their_order_to_slow_subscribers_of_each_kind`,
+//!   `the_limit_is_an_error_by_name_and_shorter_messages_go_on`,
+//!   `what_grew_is_taken_after_its_publisher_died`)
 //! - Several publishers of a topic are heard beside each other, and none disturbs another.
 //!   (`processes_that_come_die_and_come_again_are_heard_beside_each_other`,
 //!   `a_slow_subscriber_holds_up_or_loses_of_each_publisher_apart`)
+//! - Publishers that come later, and services that are waited for, are told of while the node
+//!   sleeps without an end.
+//!   (`a_publisher_that_comes_while_a_subscriber_sleeps_without_an_end_is_heard`,
+//!   `a_client_and_a_hunt_that_wait_are_told`,
+//!   `with_many_files_that_come_and_go_nothing_is_missed`)
 //! - A set misses nothing, in whichever way its node waits.
 //!   (`a_set_misses_nothing_where_its_node_sleeps` and others)
 //! - A late answer is for no other join, and who comes and goes leaves nothing behind.
@@ -93,6 +103,7 @@ mod events;
 mod hunt;
 mod join;
 mod loan;
+mod lookout;
 #[cfg(doctest)]
 mod misuse;
 mod node;

@@ -46,7 +46,8 @@ impl Outlet {
     pub fn loan(&self, len: usize, within: Option<Duration>) -> Result<Lent, Error> {
         let mut inner = self.inner()?;
         let slot = self.lend(&mut inner, len, within)?;
-        let (at, region) = (self.place(slot), inner.memory.region_mut());
+        let at = inner.stock.place(slot);
+        let region = inner.memory.region_mut();
         // SAFETY: the slot is lent, and is nobody else's until it is published: no subscriber has
         // it, and whatever else could write it is behind `inner`, which is kept from all but `end`.
         let bytes = unsafe { region.slice_mut(at, len as u32) };
@@ -57,7 +58,7 @@ impl Outlet {
             }
             None => {
                 inner.stock.put_back(slot);
-                Err(self.size_error())
+                Err(self.limit_error(&inner, len))
             }
         }
     }
@@ -121,7 +122,7 @@ impl<'a, T: Payload + ?Sized> Loan<'a, T> {
             Some(value) => Ok(Loan { outlet, lent: Some(lent), value }),
             None => {
                 outlet.put_back(&lent);
-                Err(outlet.size_error())
+                Err(Error::Length(outlet.name.to_string()))
             }
         }
     }

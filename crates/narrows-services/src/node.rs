@@ -24,7 +24,8 @@ type Body = Box<dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure>>;
 
 /// A function that this node serves.
 struct Offered {
-    service: Name,
+    /// None if it is found by the name of its node alone.
+    service: Option<Name>,
     name: Name,
     body: Body,
 }
@@ -105,8 +106,8 @@ impl Node {
     #[inline]
     pub fn below(&self) -> Result<RefMut<'_, narrows_host::Node>, Error> {
         let node = self.inner.node.try_borrow_mut().map_err(|_| Error::Busy)?;
-        if !self.inner.quiet.get() {
-            // Who uses it may take what a task waits for off the rings.
+        // Who uses it may take what a task waits for off the rings.
+        if self.inner.parked.are_any() && !self.inner.quiet.get() {
             self.inner.parked.wake_all();
         }
         Ok(node)
@@ -134,17 +135,35 @@ impl Node {
         R: Payload + ?Sized,
     {
         let signature = Signature::of::<Q, R>(service)?;
-        let (service, name) = (*signature.service(), *signature.function());
-        let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
-        if served.iter().any(|one| one.service == service) || self.has_topic(&service) {
-            return Err(Error::Offered(service.to_string()));
-        }
         let body = move |request: &dyn Source, response: &mut dyn Sink| {
             let read = |to: &mut [u8]| request.read(0, to);
-            let request = typed::read::<Q, _>(request.len(), read)?.ok_or(Failure::Refused)?;
+            let request = typed::read::<Q, _>(request.len(), read, || Failure::Refused)?;
             response.write(0, function(request.borrow()).borrow().bytes())
         };
-        signature.offer(&mut *self.below()?)?;
+        self.serve_bytes(Some(&signature), *signature.function(), body)
+    }
+
+    /// Offers a function whose lengths are its own to check: as a service, or by its name alone.
+    ///
+    /// # Errors
+    /// See [`Error`]; nothing is offered.
+    #[doc(hidden)]
+    pub fn serve_bytes(
+        &self,
+        signature: Option<&Signature>,
+        name: Name,
+        body: impl FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure> + 'static,
+    ) -> Result<(), Error> {
+        let service = signature.map(|signature| *signature.service());
+        let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
+        let is_taken =
+            |one: &Offered| one.name == name || (service.is_some() && one.service == service);
+        if served.iter().any(is_taken) || service.is_some_and(|service| self.has_topic(&service)) {
+            return Err(Error::Offered(service.unwrap_or(name).to_string()));
+        }
+        if let Some(signature) = signature {
+            signature.offer(&mut *self.below()?)?;
+        }
         served.push(Offered { service, name, body: Box::new(body) });
         Ok(())
     }
@@ -157,7 +176,7 @@ impl Node {
         let mut served = self.inner.served.try_borrow_mut().map_err(|_| Error::Busy)?;
         let service = name_of(service)?;
         self.below()?.platform().withdraw(&service);
-        served.retain(|one| one.service != service);
+        served.retain(|one| one.service != Some(service));
         Ok(())
     }
 
@@ -196,6 +215,8 @@ impl Node {
                 count = node.try_serve(&mut library);
             }
             let forked = node.platform().is_copy();
+            drop(node);
+            self.attend()?;
             if forked { Err(ServeError::Forked) } else { Ok(count) }
         } else {
             let served = node.serve(&mut library, within);
@@ -285,17 +306,17 @@ impl Node {
     }
 
     /// Whether this node offers something under this name.
-    #[doc(hidden)]
-    pub fn has(&self, name: &Name) -> Result<bool, Error> {
+    pub(crate) fn has(&self, name: &Name) -> Result<bool, Error> {
         let served = self.inner.served.try_borrow().map_err(|_| Error::Busy)?;
-        Ok(self.has_topic(name) || served.iter().any(|one| one.service == *name))
+        Ok(self.has_topic(name) || served.iter().any(|one| one.service == Some(*name)))
     }
 
     /// Lets in who subscribes. Whether there is a topic.
     ///
     /// # Errors
     /// [`Error::Busy`].
-    fn attend(&self) -> Result<bool, Error> {
+    #[doc(hidden)]
+    pub fn attend(&self) -> Result<bool, Error> {
         let outlets = self.inner.outlets.borrow();
         let mut any = false;
         for outlet in outlets.iter().filter_map(Weak::upgrade) {

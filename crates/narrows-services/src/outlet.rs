@@ -39,11 +39,9 @@ pub struct Outlet {
     pub(crate) name: Name,
     pub(crate) port: Port,
     pub(crate) types: u32,
-    /// Bytes of a queue, where the slots begin, how many there are, and bytes of each.
+    /// Bytes of a queue, and how many slots there are of each length.
     pub(crate) queue: u32,
-    pub(crate) slots_at: u32,
     pub(crate) slots: u32,
-    pub(crate) size: u32,
     pub(crate) history: u32,
     pub(crate) patience: Option<Duration>,
     pub(crate) count: Count,
@@ -69,8 +67,9 @@ impl Outlet {
         self.attend_in(&mut *self.inner()?)
     }
 
-    pub(crate) fn size_error(&self) -> Error {
-        Error::Size(self.name.to_string())
+    /// A message of so many bytes has no slot.
+    pub(crate) fn limit_error(&self, inner: &Inner, bytes: usize) -> Error {
+        Error::Limit { topic: self.name.to_string(), bytes, limit: inner.stock.limit() }
     }
 
     /// What changes, unless a slot is being written.
@@ -89,9 +88,9 @@ impl Outlet {
     pub fn send(&self, bytes: &[u8], within: Option<Duration>) -> Result<(), Error> {
         let mut inner = self.inner()?;
         let slot = self.lend(&mut inner, bytes.len(), within)?;
-        if inner.memory.region().write(self.place(slot), bytes).is_err() {
+        if inner.memory.region().write(inner.stock.place(slot), bytes).is_err() {
             inner.stock.put_back(slot);
-            return Err(self.size_error());
+            return Err(self.limit_error(&inner, bytes.len()));
         }
         self.publish(&mut inner, slot, bytes.len())
     }
@@ -104,9 +103,20 @@ impl Outlet {
         Ok(self.inner()?.subscribers.iter().flatten().count())
     }
 
-    /// Where a slot begins.
-    pub(crate) fn place(&self, slot: usize) -> u32 {
-        self.slots_at + slot as u32 * self.size
+    /// Has slots for messages of so many bytes, and bytes of one.
+    ///
+    /// # Errors
+    /// [`Error::Limit`].
+    fn reach(&self, inner: &mut Inner, len: usize) -> Result<u32, Error> {
+        let bytes = u32::try_from(len).unwrap_or(u32::MAX);
+        if bytes > inner.stock.longest() {
+            // As many as the subscribers may keep from being written, and one that is written.
+            let least = inner.kept() + self.history + 1;
+            if !inner.stock.grow(bytes, least, least.max(self.slots)) {
+                return Err(self.limit_error(inner, len));
+            }
+        }
+        Ok(bytes)
     }
 
     /// A slot to be written.
@@ -116,12 +126,10 @@ impl Outlet {
         len: usize,
         within: Option<Duration>,
     ) -> Result<usize, Error> {
-        if len > self.size as usize {
-            return Err(self.size_error());
-        }
+        let len = self.reach(inner, len)?;
         let mut deadline = None;
         loop {
-            if let Some(slot) = self.try_lend(inner)? {
+            if let Some(slot) = self.try_lend(inner, len)? {
                 return Ok(slot);
             }
             let deadline = *deadline.get_or_insert_with(|| Deadline::within(within));
@@ -142,10 +150,8 @@ impl Outlet {
 
     /// Whether a slot for so many bytes can be lent at once.
     pub(crate) fn has_room(&self, inner: &mut Inner, len: usize) -> Result<bool, Error> {
-        if len > self.size as usize {
-            return Err(self.size_error());
-        }
-        let slot = self.try_lend(inner)?;
+        let len = self.reach(inner, len)?;
+        let slot = self.try_lend(inner, len)?;
         if let Some(slot) = slot {
             inner.stock.put_back(slot);
         }
@@ -153,7 +159,7 @@ impl Outlet {
     }
 
     /// As [`Outlet::lend`], if there is one and all that are to miss nothing have room.
-    fn try_lend(&self, inner: &mut Inner) -> Result<Option<usize>, Error> {
+    fn try_lend(&self, inner: &mut Inner, len: u32) -> Result<Option<usize>, Error> {
         if inner.until == 0 {
             self.attend_in(inner)?;
             inner.until = SEE_TO;
@@ -162,7 +168,7 @@ impl Outlet {
         let room = subscribers.iter_mut().flatten().all(|Subscriber { queue, .. }| {
             queue.terms().overflow != Overflow::Wait || queue.has_room()
         });
-        let slot = room.then(|| stock.lend(subscribers)).flatten();
+        let slot = room.then(|| stock.lend(len, subscribers)).flatten();
         inner.until = if slot.is_some() { inner.until - 1 } else { 0 };
         Ok(slot)
     }
@@ -212,19 +218,17 @@ impl Outlet {
         }
         // It may have come here before, and left.
         inner.let_go_left();
-        // What it may keep from being written, beside what the others may and one that is written.
-        let wanted = |terms: Terms| match terms.overflow {
-            Overflow::DropOldest => terms.holds,
-            Overflow::Wait | Overflow::DropNewest => terms.holds + terms.depth,
-        };
-        let others = inner.subscribers.iter().flatten();
-        let taken: u32 = others.map(|other| wanted(other.queue.terms())).sum();
         let history = history.min(self.history);
-        let deep = 4 * queue_words(terms.depth) > self.queue;
-        if deep || taken + wanted(terms) + self.history + 1 > self.slots {
+        if 4 * queue_words(terms.depth) > self.queue {
             return Err(Refusal::Terms);
         }
         let at = inner.subscribers.iter().position(Option::is_none).ok_or(Refusal::Full)?;
+        // Beside what the others may keep from being written, and one that is written.
+        let needed = inner.kept() + kept(terms) + self.history + 1;
+        let there = inner.stock.for_all();
+        if needed > there && !inner.stock.grow(0, needed - there, there) {
+            return Err(Refusal::Terms);
+        }
         let mapped = note.map().map_err(|_| Refusal::Memory)?;
         let theirs = mapped.words(0, NOTE_WORDS).map_err(|_| Refusal::Memory)?;
         let region = inner.memory.region();
@@ -236,13 +240,7 @@ impl Outlet {
         let delivery = Delivery::new(own, theirs, terms);
         let mut subscriber = Subscriber { at: from, queue: delivery, note, _mapped: mapped };
         inner.stock.catch_up(at, &mut subscriber, history as usize);
-        let shown = Shown {
-            place: inner.memory.place(),
-            queue,
-            slots: self.slots_at,
-            count: self.slots,
-            size: self.size,
-        };
+        let shown = Shown { place: inner.memory.place(), queue };
         if let Some(place) = inner.subscribers.get_mut(at) {
             *place = Some(subscriber);
         }
@@ -255,7 +253,7 @@ impl Outlet {
             inner.stock.put_back(slot);
             return Err(Error::Busy);
         };
-        let words = [len as u32, 0];
+        let words = [len as u32, inner.stock.place(slot)];
         let mut with = Vec::with_capacity(inner.subscribers.len());
         for (at, subscriber) in inner.subscribers.iter_mut().enumerate() {
             let Some(Subscriber { queue, .. }) = subscriber else { continue };
@@ -293,7 +291,20 @@ impl Drop for Outlet {
     }
 }
 
+/// How many slots a subscriber may keep from being written.
+fn kept(terms: Terms) -> u32 {
+    match terms.overflow {
+        Overflow::DropOldest => terms.holds,
+        Overflow::Wait | Overflow::DropNewest => terms.holds + terms.depth,
+    }
+}
+
 impl Inner {
+    /// How many slots all subscribers may keep from being written.
+    fn kept(&self) -> u32 {
+        self.subscribers.iter().flatten().map(|one| kept(one.queue.terms())).sum()
+    }
+
     /// Has whoever waits for nothing to be lost wake this publisher when it takes something. False
     /// if one has taken something, or has left.
     pub(crate) fn want_room(&mut self) -> bool {

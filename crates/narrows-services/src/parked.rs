@@ -24,18 +24,17 @@ impl Parked {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes all.
+    /// Whether tasks wait.
     #[inline]
-    pub(crate) fn wake_all(&self) {
+    pub(crate) fn are_any(&self) -> bool {
         // Relaxed: tasks park in the thread that has the node, which is the one that must not miss
         // them; another that sees an old value finds the descriptor still to be read.
-        if self.any.load(Ordering::Relaxed) {
-            self.drain();
-        }
+        self.any.load(Ordering::Relaxed)
     }
 
+    /// Wakes all.
     #[cold]
-    fn drain(&self) {
+    pub(crate) fn wake_all(&self) {
         let wakers = {
             let mut tasks = self.tasks();
             self.any.store(false, Ordering::Relaxed);
@@ -47,7 +46,7 @@ impl Parked {
 
 impl Wake for Parked {
     fn wake(self: Arc<Self>) {
-        self.drain();
+        self.wake_all();
     }
 }
 

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use narrows::link::Name;
 use narrows::memory::{self, MAX_HOLDS, Terms};
+use narrows::platform::Memory as _;
 use narrows_host::full_fence;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::events::{self, Count, What};
-use crate::join::{MOST_SLOTS, Shown};
+use crate::join::MOST_SLOTS;
 use crate::node::{Node, open_port};
 use crate::sample::{Joined, Taken};
 use crate::seek::{Seek, Wish};
@@ -126,14 +127,11 @@ impl Reader {
     /// What a publisher named, if it is in its memory.
     #[inline]
     fn checked(&self, joined: &Rc<Joined>, sample: memory::Sample) -> Result<Taken, Error> {
-        let Shown { slots, count, size, .. } = joined.shown;
-        let [len, _] = sample.words;
-        if sample.slot >= count || len > size {
+        let [len, at] = sample.words;
+        if at.checked_add(len).is_none_or(|end| end > joined.region.size()) {
             joined.queue.borrow_mut().give_back(sample);
             return Err(Error::Length(self.topic()));
         }
-        // Below the end of the region, as was found when it was mapped.
-        let at = slots.wrapping_add(sample.slot.wrapping_mul(size));
         Ok(Taken { joined: Rc::clone(joined), sample, at, len })
     }
 

@@ -12,7 +12,6 @@ use narrows::platform::Memory as _;
 use narrows_host::{Exposed, OwnWords, PeerRegion, PeerWords, full_fence};
 
 use crate::error::Error;
-use crate::join::Shown;
 use crate::node::Node;
 use crate::typed::{self, Payload};
 
@@ -26,7 +25,6 @@ pub(crate) struct Joined {
     pub(crate) publisher: Address,
     pub(crate) region: PeerRegion,
     pub(crate) queue: RefCell<Subscription<PeerWords, OwnWords>>,
-    pub(crate) shown: Shown,
     /// Whether the publisher has ended.
     pub(crate) ended: Cell<bool>,
     /// The note, which the publisher reads.
@@ -129,9 +127,9 @@ impl<T: Payload + ?Sized> Sample<T> {
     #[inline]
     pub fn read(&self) -> Result<T::Owned, Error> {
         let Taken { joined, at, .. } = &self.taken;
-        let copy = |to: &mut [u8]| joined.region.read(*at, to);
-        let read = typed::read::<T, _>(self.len(), copy).ok().flatten();
-        read.ok_or_else(|| self.taken.no_value())
+        let no_value = || self.taken.no_value();
+        let copy = |to: &mut [u8]| joined.region.read(*at, to).map_err(|_| no_value());
+        typed::read::<T, _>(self.len(), copy, no_value)
     }
 
     /// The node of its publisher.

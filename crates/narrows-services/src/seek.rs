@@ -14,13 +14,15 @@ use narrows_host::Exposed;
 use crate::error::Error;
 use crate::events::{self, What};
 use crate::join::{Answer, Join, Refusal, Said, Shown, Source};
+use crate::lookout::Lookout;
 use crate::node::Node;
 use crate::sample::{Joined, leave};
 use crate::typed::hash;
 
-/// How often it is looked for publishers where there is none.
+/// How often it is looked for publishers where there is none, and nobody tells of them; and for one
+/// that is there already.
 const LOOK: Duration = Duration::from_millis(10);
-/// How often it is looked for others where there is one: twice as long each time, up to this.
+/// The same where there is one: twice as long each time, up to this.
 const SELDOM: Duration = Duration::from_millis(640);
 /// How long a publisher has to let a subscriber in before it is asked again; and if others have let
 /// it in.
@@ -66,8 +68,8 @@ pub(crate) struct Seek {
     node: Node,
     port: Port,
     wish: Wish,
-    /// When it is looked for publishers, and how long after that.
-    looks: Instant,
+    lookout: Lookout,
+    /// How long after a look is the next, where nobody tells.
     pause: Duration,
     asked: Vec<Asked>,
     /// Nodes that are hunted.
@@ -79,18 +81,20 @@ pub(crate) struct Seek {
 impl Seek {
     pub(crate) fn new(node: Node, port: Port, wish: Wish) -> Seek {
         let (asked, hunted, refused) = Default::default();
-        Seek { node, port, wish, looks: Instant::now(), pause: LOOK, asked, hunted, refused }
+        let lookout = Lookout::new();
+        Seek { node, port, wish, lookout, pause: LOOK, asked, hunted, refused }
     }
 
     /// Looks for publishers at once, and often: there may be others in place of one that has gone.
     pub(crate) fn restart(&mut self) {
-        self.looks = Instant::now();
+        self.lookout.again(Instant::now());
         self.pause = LOOK;
     }
 
     /// When the next step is due whatever comes, if so many publishers are heard.
     pub(crate) fn due(&self, joined: usize) -> Option<Instant> {
-        let looks = (joined + self.asked.len() < self.wish.most).then_some(self.looks);
+        let wants = joined + self.asked.len() < self.wish.most;
+        let looks = wants.then(|| self.lookout.due()).flatten();
         self.asked.iter().map(|one| one.until).chain(looks).min()
     }
 
@@ -120,12 +124,14 @@ impl Seek {
                     failed = Some(error);
                 }
                 // Its node may be gone, and its note not yet.
-                None if !there => self.looks = now + LOOK,
+                None if !there => self.lookout.again(now + LOOK),
                 None => {}
             }
         }
         let count = joins.len() + made.len() + self.asked.len();
-        if now >= self.looks && count < self.wish.most {
+        if count >= self.wish.most {
+            self.lookout.ends();
+        } else if self.lookout.due().is_some_and(|at| now >= at) {
             let found = self.look(now, joins, &made);
             failed = failed.or(found.err());
         }
@@ -135,7 +141,7 @@ impl Seek {
             return Ok(made);
         }
         self.refused.clear();
-        self.looks = self.looks.max(now + LOOK);
+        self.lookout.again(now + LOOK);
         Err(failed)
     }
 
@@ -180,8 +186,9 @@ impl Seek {
         let alone = joins.is_empty() && made.is_empty();
         let until = now + if alone { ANSWER } else { LATE_ANSWER };
         self.refused.retain(|(_, until)| now < *until);
+        self.lookout.looks();
         let sources = Source::all(&*self.node.below()?, &self.wish.topic);
-        let mut hunted = Vec::new();
+        let (mut hunted, mut unsaid) = (Vec::new(), false);
         for Source { of, types, port } in sources {
             if types != self.wish.types {
                 failed.get_or_insert(Error::Types {
@@ -209,13 +216,18 @@ impl Seek {
             }
             let link = self.node.below()?.try_hunt(&of);
             match link {
-                Ok(Some(link)) => self.ask(of, Address { link, port }, until)?,
+                Ok(Some(link)) => unsaid |= !self.ask(of, Address { link, port }, until)?,
                 Ok(None) => hunted.push(of),
                 Err(error) => failed = Some(Error::Link(self.wish.topic.to_string(), error)),
             }
         }
-        self.pause = if alone || !hunted.is_empty() { LOOK } else { (2 * self.pause).min(SELDOM) };
-        self.looks = now + self.pause;
+        self.pause = if alone { LOOK } else { (2 * self.pause).min(SELDOM) };
+        self.lookout.rests(&*self.node.below()?, self.pause);
+        let refused = self.refused.iter().map(|(_, until)| *until);
+        let there = (unsaid || !hunted.is_empty()).then_some(now + LOOK);
+        if let Some(at) = refused.chain(there).chain(self.lookout.due()).min() {
+            self.lookout.again(at);
+        }
         self.hunted = hunted;
         match failed {
             // Programs that fit are heard whoever else publishes something under the name.
@@ -224,17 +236,17 @@ impl Seek {
         }
     }
 
-    /// Asks a publisher for a queue.
-    fn ask(&mut self, of: Name, publisher: Address, until: Instant) -> Result<(), Error> {
+    /// Asks a publisher for a queue. False if there is no room for it now.
+    fn ask(&mut self, of: Name, publisher: Address, until: Instant) -> Result<bool, Error> {
         let note = Exposed::new(4096).map_err(|error| self.failed(&error))?;
         let Wish { terms, history, .. } = self.wish;
         let join = Join { types: hash(&self.wish.types), terms, history, note: note.place() };
         let mut node = self.node.below()?;
-        // One that has no room for it is asked at the next look.
-        if node.try_send(self.port, publisher, &join.encode()).is_ok() {
+        let asks = node.try_send(self.port, publisher, &join.encode()).is_ok();
+        if asks {
             self.asked.push(Asked { of, publisher, note: Some(note), until, said: None });
         }
-        Ok(())
+        Ok(asks)
     }
 
     /// What a publisher's answer comes to; nothing if that has ended.
@@ -249,7 +261,7 @@ impl Seek {
             Said::Refused(why) => return Err(self.refused(why)),
             Said::Ended => return Ok(None),
         };
-        let Shown { place, queue, slots, count, size } = shown;
+        let Shown { place, queue } = shown;
         let region = match place.map() {
             Ok(region) => region,
             Err(error) => {
@@ -263,10 +275,6 @@ impl Seek {
                 return if ended { Ok(None) } else { Err(self.failed(&error)) };
             }
         };
-        let end = count.checked_mul(size).and_then(|all| all.checked_add(slots));
-        if end.is_none_or(|end| end > region.size()) {
-            return Err(self.refused(Refusal::Memory));
-        }
         let theirs = region.words(queue, queue_words(self.wish.terms.depth));
         let own = asked.note.as_ref().and_then(|note| note.region().words(0, NOTE_WORDS).ok());
         let (Ok(theirs), Some(own)) = (theirs, own) else {
@@ -281,7 +289,6 @@ impl Seek {
             publisher: asked.publisher,
             region,
             queue: RefCell::new(Subscription::new(theirs, own, self.wish.terms)),
-            shown,
             ended: Cell::new(false),
             note,
         }))

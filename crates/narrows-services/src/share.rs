@@ -279,6 +279,11 @@ impl SharedTopic {
         self.with(move |topic| topic.longest(values))
     }
 
+    /// As [`Topic::limit`].
+    pub fn limit(self, bytes: u32) -> SharedTopic {
+        self.with(move |topic| topic.limit(bytes))
+    }
+
     /// As [`Topic::patience`].
     pub fn patience(self, patience: Option<Duration>) -> SharedTopic {
         self.with(move |topic| topic.patience(patience))

@@ -1,6 +1,6 @@
 //! A function's name and types, without Rust types: what programs in other languages use too.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use narrows::endpoint::{FlowError, FlowId};
 use narrows::link::{LinkId, Name};
@@ -8,9 +8,10 @@ use narrows::strategy::Strategy;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::typed::{Payload, described, hash};
+use crate::lookout::Lookout;
+use crate::typed::{Payload, described, fixed, hash};
 
-/// How often it is looked whether a service is there.
+/// How often it is looked whether a service is there, where nobody tells.
 pub(crate) const LOOK: Duration = Duration::from_millis(10);
 /// The characters that a function's name has more than its service's.
 const SUFFIX: usize = 9;
@@ -33,6 +34,8 @@ pub struct Signature {
     service: Name,
     /// What its note says.
     types: String,
+    /// Bytes of each request and each response at least.
+    least: [usize; 2],
     function: Name,
 }
 
@@ -49,7 +52,8 @@ impl Signature {
         let types = format!("call {request} {response}");
         let function = format!("{service}-{:08x}", hash(&types));
         let function = function.parse().map_err(|_| Error::Name(service.into()))?;
-        Ok(Signature { service: name, types, function })
+        let least = [request, response].map(fixed);
+        Ok(Signature { service: name, types, least, function })
     }
 
     /// Of a service of this name that takes a `Q` and gives an `R`.
@@ -74,12 +78,39 @@ impl Signature {
         &self.function
     }
 
+    /// Whether its requests or responses fit a message of so many bytes.
+    fn fits(&self, response: bool, own: bool, limit: u32) -> Result<(), Error> {
+        let (bytes, limit) = (self.least[usize::from(response)], limit as usize);
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(Error::Long { service: self.service.to_string(), response, own, bytes, limit })
+    }
+
+    /// Whether its requests and responses fit the messages of a link.
+    ///
+    /// # Errors
+    /// [`Error::Long`].
+    #[inline]
+    pub(crate) fn fits_link(
+        &self,
+        node: &mut narrows_host::Node,
+        link: LinkId,
+        strategy: Strategy,
+    ) -> Result<(), Error> {
+        // If the link has ended, whoever opens a flow is told so.
+        let Ok((own, theirs)) = node.link(link).layouts() else { return Ok(()) };
+        self.fits(false, true, own.longest(strategy.placement))?;
+        self.fits(true, false, theirs.longest(strategy.placement))
+    }
+
     /// Notes that a node has it. The node is to serve [`Signature::function`].
     ///
     /// # Errors
-    /// [`Error::Offer`].
+    /// [`Error::Offer`]; [`Error::Long`] if no link of the node can carry a response.
     #[inline]
     pub fn offer(&self, node: &mut narrows_host::Node) -> Result<(), Error> {
+        self.fits(true, true, node.platform().longest_message())?;
         node.platform().offer(&self.service, &self.types).map_err(Error::Offer)
     }
 
@@ -104,7 +135,7 @@ impl Signature {
     /// responses of at most so many bytes.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Types`], [`Error::Link`], [`Error::Flow`].
+    /// [`Error::NotFound`], [`Error::Types`], [`Error::Link`], [`Error::Long`], [`Error::Flow`].
     // Inlined so that a crate that has the stack already, as the C library has, does not get it
     // twice.
     #[inline]
@@ -118,20 +149,27 @@ impl Signature {
         let deadline = Deadline::within(within);
         let service = || self.service.to_string();
         let room = u32::try_from(room).unwrap_or(u32::MAX);
+        let mut lookout = Lookout::new();
         loop {
+            lookout.looks();
             if let Some(offer) = self.offer_of(node)? {
                 let link = node.hunt(&offer, deadline.left());
                 let link = link.map_err(|error| Error::Link(service(), error))?;
+                self.fits_link(node, link, strategy)?;
                 match node.open_flow(link, &self.function, strategy, room, deadline.left()) {
                     Ok(flow) => return Ok((link, flow)),
                     // The node is dead, or has come back and does not serve yet.
-                    Err(FlowError::NotFound | FlowError::Gone(_)) if !deadline.is_over() => {}
+                    Err(FlowError::NotFound | FlowError::Gone(_)) if !deadline.is_over() => {
+                        lookout.again(Instant::now() + LOOK);
+                    }
                     Err(error) => return Err(Error::Flow(service(), error)),
                 }
             } else if deadline.is_over() {
                 return Err(Error::NotFound(service()));
+            } else {
+                lookout.rests(node, LOOK);
             }
-            node.wait_any(Some(deadline.left_of(LOOK)));
+            node.wait_any(lookout.left(deadline));
             node.poll();
         }
     }

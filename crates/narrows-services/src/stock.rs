@@ -1,10 +1,19 @@
 //! A publisher's slots, and who still has which.
+//!
+//! The publisher has a stretch of memory for all slots that there may ever be, of which pages are
+//! made as they are used. So there are more slots, or longer ones, as soon as they are needed, and
+//! nobody has to be told: a message says where it is.
 
 use std::collections::VecDeque;
 
 use narrows::endpoint::Address;
 use narrows::memory::{Delivery, Overflow};
 use narrows_host::{OwnWords, PeerRegion, PeerWords, Place, full_fence};
+
+use crate::join::MOST_SLOTS;
+
+/// Bytes of a cache line, to which slots are aligned.
+pub(crate) const LINE: u32 = 64;
 
 /// A subscriber, as its publisher has it.
 pub(crate) struct Subscriber {
@@ -18,9 +27,10 @@ pub(crate) struct Subscriber {
 /// Those that there are, each at its place.
 pub(crate) type Subscribers = [Option<Subscriber>];
 
-/// A slot: by whom it may still be read, and when it was published last.
-#[derive(Default)]
+/// A slot: where it is and how long, by whom it may still be read, and when it was published last.
 struct Slot {
+    at: u32,
+    size: u32,
     /// Subscribers, by their place, and the position that each was given.
     with: Vec<(usize, u32)>,
     published: u64,
@@ -34,26 +44,94 @@ pub(crate) struct Stock {
     history: VecDeque<(usize, [u32; 2])>,
     keeps: usize,
     published: u64,
+    /// Where the next slot goes, and where the memory ends.
+    next: u32,
+    end: u32,
 }
 
 impl Stock {
-    /// So many slots, and how many messages are kept for whoever joins later.
-    pub(crate) fn new(count: usize, keeps: usize) -> Stock {
-        let slots = (0..count).map(|_| Slot::default()).collect();
-        Stock { slots, history: VecDeque::new(), keeps, published: 0 }
+    /// So many slots of so many bytes in memory from `next` to `end`, and how many messages are
+    /// kept for whoever joins later.
+    pub(crate) fn new((count, size): (u32, u32), (next, end): (u32, u32), keeps: usize) -> Stock {
+        let (slots, history) = Default::default();
+        let mut stock = Stock { slots, history, keeps, published: 0, next, end };
+        stock.add(count, size);
+        stock
     }
 
-    /// Lends a slot to be written that nobody reads. Where there is none, the oldest that only
-    /// subscribers wait for who let messages be lost.
-    pub(crate) fn lend(&mut self, to: &mut Subscribers) -> Option<usize> {
-        // From the first on: a slot that was read a moment ago is still in a cache.
-        let free = (0..self.slots.len()).find(|slot| {
-            let kept = self.is_kept(*slot);
-            !kept && self.slots.get_mut(*slot).is_some_and(|one| one.is_free(*slot, to))
+    /// Bytes of the longest message that has a slot.
+    pub(crate) fn longest(&self) -> u32 {
+        self.slots.last().map_or(0, |slot| slot.size)
+    }
+
+    /// How many slots a message has whatever its length.
+    pub(crate) fn for_all(&self) -> u32 {
+        let longest = self.longest();
+        self.slots.iter().rev().take_while(|slot| slot.size == longest).count() as u32
+    }
+
+    /// Bytes of all slots that there may be.
+    pub(crate) fn limit(&self) -> u32 {
+        self.end.saturating_sub(self.slots.first().map_or(self.next, |slot| slot.at))
+    }
+
+    /// Makes more slots, for messages of so many bytes: as many as are wanted, as long as half of
+    /// the memory that is left stays so, and at least so many. False if there is no room for those.
+    pub(crate) fn grow(&mut self, len: u32, least: u32, wanted: u32) -> bool {
+        let longest = self.longest();
+        // At least twice as long as the others, so that there are few lengths.
+        let longer = if len > longest { 2 * u64::from(longest) } else { 0 };
+        let len = u64::from(len.max(longest).max(1));
+        [len.max(longer), len].into_iter().any(|size| {
+            let size = size.next_multiple_of(LINE.into());
+            let fit = u64::from(self.end - self.next) / size;
+            let fit = fit.min((MOST_SLOTS as usize - self.slots.len()) as u64);
+            let count = u64::from(wanted).min(fit / 2).max(least.max(1).into());
+            if count <= fit {
+                self.add(count as u32, size as u32);
+            }
+            count <= fit
+        })
+    }
+
+    fn add(&mut self, count: u32, size: u32) {
+        let (with, published, lent) = Default::default();
+        let slots = (0..count).map(|number| Slot {
+            at: self.next + number * size,
+            size,
+            with: Vec::clone(&with),
+            published,
+            lent,
         });
-        let free = free.or_else(|| self.revoke(to))?;
+        self.slots.extend(slots);
+        self.next += count * size;
+    }
+
+    /// Where a slot is.
+    pub(crate) fn place(&self, slot: usize) -> u32 {
+        self.slots.get(slot).map_or(0, |slot| slot.at)
+    }
+
+    /// Lends a slot to be written that nobody reads, for a message of so many bytes. Where there is
+    /// none, there are more; where there can be no more, the oldest that only subscribers wait for
+    /// who let messages be lost.
+    pub(crate) fn lend(&mut self, len: u32, to: &mut Subscribers) -> Option<usize> {
+        let count = self.slots.len();
+        let free = self.free(len, to);
+        let free = free.or_else(|| self.grow(len, 1, self.for_all()).then_some(count));
+        let free = free.or_else(|| self.revoke(len, to))?;
         self.slots.get_mut(free)?.lent = true;
         Some(free)
+    }
+
+    /// From the first on: a slot that was read a moment ago is still in a cache, and those that are
+    /// longer than the message come last.
+    fn free(&mut self, len: u32, to: &mut Subscribers) -> Option<usize> {
+        (0..self.slots.len()).find(|slot| {
+            let kept = self.is_kept(*slot);
+            let fits = |one: &mut Slot| one.size >= len && one.is_free(*slot, to);
+            !kept && self.slots.get_mut(*slot).is_some_and(fits)
+        })
     }
 
     fn is_kept(&self, slot: usize) -> bool {
@@ -61,7 +139,7 @@ impl Stock {
     }
 
     /// Takes back the oldest slot that only waits where messages may be lost.
-    fn revoke(&mut self, from: &mut Subscribers) -> Option<usize> {
+    fn revoke(&mut self, len: u32, from: &mut Subscribers) -> Option<usize> {
         let mut before = 0;
         loop {
             // The oldest after the one that was looked at last. None was published twice.
@@ -70,7 +148,7 @@ impl Stock {
             before = oldest.published;
             let kept = self.is_kept(number);
             let slot = self.slots.get_mut(number)?;
-            if kept || slot.lent {
+            if kept || slot.lent || slot.size < len {
                 continue;
             }
             // Nothing is taken from anyone for the sake of a slot that another keeps.
@@ -110,7 +188,7 @@ impl Stock {
         self.published += 1;
         let published = self.published;
         if let Some(slot) = self.slots.get_mut(slot) {
-            *slot = Slot { with, published, lent: false };
+            *slot = Slot { with, published, lent: false, ..*slot };
         }
         self.history.push_back((slot, words));
         while self.history.len() > self.keeps {

@@ -6,8 +6,8 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use narrows::memory::queue_words;
-use narrows::platform::Platform as _;
-use narrows_host::{Exposed, Host};
+use narrows::platform::Memory as _;
+use narrows_host::Exposed;
 
 use crate::error::Error;
 use crate::events::Count;
@@ -16,11 +16,14 @@ use crate::node::{Node, open_port};
 use crate::outlet::{Inner, Outlet};
 use crate::publisher::Publisher;
 use crate::signature::{check_description, name_of};
-use crate::stock::Stock;
+use crate::stock::{LINE, Stock};
 use crate::typed::{Payload, described, hash};
 
-/// Bytes to which slots are aligned.
-const LINE: u32 = Host::LINE;
+/// How deep a subscriber's queue may be, however few slots there are at first.
+const DEEP: u32 = 256;
+/// Bytes that the messages of a topic may take where nothing is said. Addresses are kept for them,
+/// of which smaller machines have fewer.
+const LIMIT: u32 = if usize::BITS >= 64 { 256 << 20 } else { 8 << 20 };
 
 /// A topic to publish, if its publisher is to be other than [`Node::publisher`] makes it.
 #[must_use]
@@ -31,6 +34,7 @@ pub struct Topic {
     subscribers: u32,
     history: u32,
     longest: usize,
+    limit: u32,
     patience: Option<Duration>,
 }
 
@@ -45,6 +49,7 @@ impl Node {
             subscribers: 16,
             history: 0,
             longest: 1024,
+            limit: LIMIT,
             patience: None,
         }
     }
@@ -59,8 +64,8 @@ impl Node {
 }
 
 impl Topic {
-    /// How many messages lie in memory at a time, 1 to 65536: those that are lent, those that wait
-    /// to be taken, and one more.
+    /// For how many messages there is memory at first, 1 to 65536: those that are lent, those that
+    /// wait to be taken, and one more. As deep may a subscriber's queue be, or 256.
     pub fn slots(mut self, count: u32) -> Topic {
         self.slots = count;
         self
@@ -78,9 +83,19 @@ impl Topic {
         self
     }
 
-    /// How many values a message has at most whose number differs from message to message.
+    /// For how many values in a message there is memory at first, where their number differs from
+    /// message to message. Longer messages get memory when they come, up to [`Topic::limit`].
     pub fn longest(mut self, values: usize) -> Topic {
         self.longest = values;
+        self
+    }
+
+    /// How many bytes the messages may take in all, 256 MiB where nothing is said (8 MiB where
+    /// addresses have 32 bits), 1 GiB at most. There are more slots, or longer ones, when messages
+    /// or subscribers need them. With 0 it stays at what [`Topic::slots`] and [`Topic::longest`]
+    /// say.
+    pub fn limit(mut self, bytes: u32) -> Topic {
+        self.limit = bytes;
         self
     }
 
@@ -115,13 +130,18 @@ impl Topic {
         if self.slots == 0 || self.slots > MOST_SLOTS || self.history >= self.slots {
             return Err(Error::Slots(self.name, self.slots));
         }
-        let queue = 4 * queue_words(self.slots.next_power_of_two());
+        let queue = 4 * queue_words(self.slots.next_power_of_two().max(DEEP));
         let queues = self.subscribers.checked_mul(queue);
         let queues = queues.and_then(|bytes| bytes.checked_next_multiple_of(LINE));
         let queues = queues.ok_or_else(too_large)?;
-        let bytes = self.slots.checked_mul(size).and_then(|slots| slots.checked_add(queues));
-        let memory = Exposed::new(bytes.ok_or_else(too_large)?)
-            .map_err(|error| Error::Memory(self.name.clone(), error.to_string()))?;
+        let slots = self.slots.checked_mul(size).ok_or_else(too_large)?;
+        let first = slots.checked_add(queues).filter(|bytes| *bytes <= Exposed::LARGEST);
+        let first = first.ok_or_else(too_large)?;
+        let most = slots.max(self.limit).saturating_add(queues).min(Exposed::LARGEST);
+        // All at once, so that whoever subscribes can read what comes later. Where there cannot be
+        // so much, the topic does not grow.
+        let memory = Exposed::new(most).or_else(|_| Exposed::new(first));
+        let memory = memory.map_err(|error| Error::Memory(self.name.clone(), error.to_string()))?;
         if self.node.has(&name)? {
             return Err(Error::Offered(self.name));
         }
@@ -134,15 +154,14 @@ impl Topic {
         let port = open_port(&mut below)?;
         below.platform().offer(&name, &Source::text(types, port)).map_err(Error::Offer)?;
         drop(below);
-        let stock = Stock::new(self.slots as usize, self.history as usize);
+        let end = memory.region().size();
+        let stock = Stock::new((self.slots, size), (queues, end), self.history as usize);
         let subscribers = (0..self.subscribers).map(|_| None).collect();
         let inner = Inner { subscribers, stock, until: 0, memory, lent: false };
         let outlet = Rc::new(Outlet {
             count: Count::new("published", &name),
             queue,
-            slots_at: queues,
             slots: self.slots,
-            size,
             types: hash(types),
             history: self.history,
             patience: self.patience,

@@ -127,11 +127,13 @@ pub trait Payload {
     /// The same, to be written.
     fn of_mut(bytes: &mut [u8]) -> Option<&mut Self>;
 
-    /// Makes one of `len` bytes, which `fill` writes. None if no value has that length.
+    /// Makes one of up to `len` bytes, which `fill` writes; it says how many. No value may have that
+    /// length, which is `wrong` then.
     fn receive<E>(
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
-    ) -> Result<Option<Self::Owned>, E>;
+        wrong: impl FnOnce() -> E,
+    ) -> Result<Self::Owned, E>;
 }
 
 impl<T: Typed> Payload for T {
@@ -164,10 +166,10 @@ impl<T: Typed> Payload for T {
     fn receive<E>(
         _len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
-    ) -> Result<Option<T>, E> {
+        wrong: impl FnOnce() -> E,
+    ) -> Result<T, E> {
         let mut value = T::new_zeroed();
-        let filled = fill(value.as_mut_bytes())?;
-        Ok((filled == size_of::<T>()).then_some(value))
+        if fill(value.as_mut_bytes())? == size_of::<T>() { Ok(value) } else { Err(wrong()) }
     }
 }
 
@@ -199,28 +201,31 @@ impl<T: Typed> Payload for [T] {
     fn receive<E>(
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
-    ) -> Result<Option<Vec<T>>, E> {
+        wrong: impl FnOnce() -> E,
+    ) -> Result<Vec<T>, E> {
         let each = size_of::<T>().max(1);
-        let Ok(mut values) = T::new_vec_zeroed(len / each) else { return Ok(None) };
+        let Ok(mut values) = T::new_vec_zeroed(len / each) else { return Err(wrong()) };
         let filled = fill(values.as_mut_slice().as_mut_bytes())?;
         values.truncate(filled / each);
-        Ok(filled.is_multiple_of(each).then_some(values))
+        if filled.is_multiple_of(each) { Ok(values) } else { Err(wrong()) }
     }
 }
 
-/// Makes a value of the `len` bytes that `read` copies from the first on. None if no value has that
-/// length.
+/// Makes a value of the `len` bytes that `read` copies from the first on. No value may have that
+/// length, which is `wrong` then.
 #[inline]
 pub(crate) fn read<T: Payload + ?Sized, E>(
     len: usize,
     read: impl FnOnce(&mut [u8]) -> Result<(), E>,
-) -> Result<Option<T::Owned>, E> {
-    T::receive(len, |to| {
+    wrong: impl FnOnce() -> E,
+) -> Result<T::Owned, E> {
+    let fill = |to: &mut [u8]| {
         let count = len.min(to.len());
         read(to.get_mut(..count).unwrap_or_default())?;
         // What is longer than the type is no value of it either.
         Ok(if count == len { len } else { usize::MAX })
-    })
+    };
+    T::receive(len, fill, wrong)
 }
 
 /// What two programs compare of a type.
@@ -229,6 +234,24 @@ pub fn described<T: Payload + ?Sized>() -> String {
     let mut text = String::new();
     T::describe(&mut text);
     text
+}
+
+/// Bytes of each value of a type that is described so; 0 if they are not the same for all.
+pub(crate) fn fixed(text: &str) -> usize {
+    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    if let Some((of, count)) = inside.and_then(|inside| inside.rsplit_once(';')) {
+        return count.parse().map_or(0, |count| fixed(of).saturating_mul(count));
+    }
+    match text {
+        "u8" | "i8" => 1,
+        "u16" | "i16" => 2,
+        "u32" | "i32" | "f32" => 4,
+        "u64" | "i64" | "f64" => 8,
+        "u128" | "i128" => 16,
+        "usize" | "isize" => size_of::<usize>(),
+        // A struct ends with its size.
+        _ => text.rsplit_once('}').and_then(|(_, size)| size.parse().ok()).unwrap_or(0),
+    }
 }
 
 /// A number that tells descriptions apart: FNV-1a of 32 bits.
@@ -248,6 +271,26 @@ mod tests {
     }
 
     #[test]
+    fn a_description_says_how_long_each_value_is() {
+        fn same<T: Payload + ?Sized>(bytes: usize) {
+            assert_eq!(fixed(&described::<T>()), bytes, "{}", described::<T>());
+            assert_eq!(T::longest(0), bytes);
+        }
+        same::<()>(0);
+        same::<f32>(4);
+        same::<i128>(16);
+        same::<[[u16; 3]; 5]>(30);
+        same::<[u8]>(0);
+        same::<[[u16; 3]]>(0);
+        assert_eq!(fixed("Point{x@0:f32,y@4:[u8;4]}8"), 8);
+        assert_eq!(fixed("[Point{x@0:f32,y@4:[u8;4]}8;3]"), 24);
+        for odd in ["", "[", "u33", "[u8;", "[u8;99999999999999999999]", "}", "Coded{(u8,}"] {
+            assert_eq!(fixed(odd), 0, "{odd}");
+        }
+        assert_eq!(fixed("[u8;18446744073709551615]"), usize::MAX);
+    }
+
+    #[test]
     fn the_hash_is_that_of_others() {
         // The published vectors of FNV-1a.
         for (text, expected) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
@@ -256,17 +299,18 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_value_are_none() {
+    fn bytes_that_are_no_value_are_wrong() {
         let fill = |count: usize| {
             move |to: &mut [u8]| {
                 to[..count].fill(1);
-                Ok::<usize, ()>(count)
+                Ok::<usize, &str>(count)
             }
         };
-        assert_eq!(u32::receive(4, fill(4)), Ok(Some(0x0101_0101)));
-        assert_eq!(u32::receive(4, fill(3)), Ok(None));
-        assert_eq!(<[u16]>::receive(8, fill(4)), Ok(Some(vec![0x0101; 2])));
-        assert_eq!(<[u16]>::receive(8, fill(5)), Ok(None));
-        assert_eq!(<[u16]>::receive(8, |_| Err("no")), Err("no"));
+        let wrong = || "wrong";
+        assert_eq!(u32::receive(4, fill(4), wrong), Ok(0x0101_0101));
+        assert_eq!(u32::receive(4, fill(3), wrong), Err("wrong"));
+        assert_eq!(<[u16]>::receive(8, fill(4), wrong), Ok(vec![0x0101; 2]));
+        assert_eq!(<[u16]>::receive(8, fill(5), wrong), Err("wrong"));
+        assert_eq!(<[u16]>::receive(8, |_| Err("no"), wrong), Err("no"));
     }
 }

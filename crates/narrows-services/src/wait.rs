@@ -155,7 +155,6 @@ impl<'a> WaitSet<'a> {
                     if subscriber.is_ready()? {
                         self.ready.push(Key(key));
                     }
-                    left = least(left, subscriber.due_in());
                 }
                 Member::Timer { every, next } => {
                     if let Some(behind) = now.checked_duration_since(*next) {
@@ -165,6 +164,12 @@ impl<'a> WaitSet<'a> {
                     left = least(left, Some(next.saturating_duration_since(now)));
                 }
                 Member::Descriptor(..) | Member::Removed => {}
+            }
+        }
+        // When each has looked: what one has heard of another may wait for.
+        for member in &self.members {
+            if let Member::Subscriber(subscriber) = member {
+                left = least(left, subscriber.due_in());
             }
         }
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

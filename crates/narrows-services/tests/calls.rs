@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use narrows::endpoint::{CallError, Failure, FlowError, Function, Sink, Source};
 use narrows::link::Name;
-use narrows::platform::Lost;
-use narrows_host::Options;
+use narrows::memory::Layout;
+use narrows::platform::{Lost, Platform as _};
+use narrows_host::{Host, Options};
 use narrows_services::{Error, FromBytes, Immutable, IntoBytes, KnownLayout, Node, Typed};
 
 const SOON: Option<Duration> = Some(Duration::from_secs(20));
@@ -311,9 +312,18 @@ fn values_that_no_message_has_room_for_are_refused_before_a_call() {
         },
     );
     let path = directory.path().to_owned();
-    let _short = Server::start(path, |node| {
-        node.serve::<u8, Long>("short", |each| [*each; 100_000]).unwrap();
-    });
+    let brief = Options::new("brief").directory(directory.path());
+    // What it looks for itself has longer messages.
+    let standard = Layout::standard(Host::LINE).unwrap();
+    let _short = Server::with(
+        move || {
+            let options = Options::new("short").directory(path).longest_message(100_000);
+            Node::with(options.incoming_layout(standard)).unwrap()
+        },
+        |node| {
+            node.serve::<u8, Long>("short", |each| [*each; 100_000]).unwrap();
+        },
+    );
     let long = open_for_long_ones(directory.path(), "gpp");
     assert_eq!(long.client::<Long, u8>("first").unwrap().call(&[7; 100_000]), Ok(7));
     assert_eq!(long.client::<u8, Long>("all").unwrap().call(&7), Ok([7; 100_000]));
@@ -327,6 +337,9 @@ fn values_that_no_message_has_room_for_are_refused_before_a_call() {
         let made = long.client::<u8, Long>("short").map(|_| ());
         refused(made, "a response of short has");
     }
-    let node = open(directory.path(), "brief");
+    let node = Node::with(brief).unwrap();
     refused(node.client::<Long, u8>("first").map(|_| ()), "a request of first has");
+    let served = node.serve::<u8, Long>("own", |each| [*each; 100_000]);
+    refused(served, "a response of own has");
+    assert!(node.services_matching("own").unwrap().is_empty(), "nothing is offered");
 }

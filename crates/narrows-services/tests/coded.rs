@@ -45,12 +45,14 @@ fn what_is_encoded_goes_there_and_back() {
             let node = open(directory.path(), "dsp");
             let same = |order: &Coded<Order>| Coded::new(order.clone().into_inner()).unwrap();
             node.serve::<Coded<Order>, Coded<Order>>("same", same).unwrap();
-            let orders = node.topic("orders").history(4).publisher::<Coded<Order>>().unwrap();
+            let orders =
+                node.topic("orders").limit(0).history(4).publisher::<Coded<Order>>().unwrap();
             for order in self::orders() {
                 orders.send(&Coded::new(order).unwrap()).unwrap();
             }
             let long = Coded::new(Order::Go { to: "x".repeat(2000), by: vec![] }).unwrap();
-            assert_eq!(orders.send(&long), Err(Error::Size("orders".into())));
+            let refused = orders.send(&long).unwrap_err();
+            assert!(matches!(refused, Error::Limit { .. }), "{refused}");
             while !over.load(Ordering::Relaxed) {
                 node.run(Some(Duration::from_millis(5))).unwrap();
             }
@@ -80,7 +82,7 @@ fn a_hostile_encoding_is_no_value() {
             to.copy_from_slice(bytes);
             Ok::<_, ()>(bytes.len())
         };
-        Coded::<Order>::receive(bytes.len(), fill).unwrap()
+        Coded::<Order>::receive(bytes.len(), fill, || ()).ok()
     };
     for order in orders() {
         let whole = Coded::new(order.clone()).unwrap();
@@ -101,7 +103,8 @@ fn a_hostile_encoding_is_no_value() {
     }
     assert_eq!(of(&[9]), None, "no such variant");
     assert_eq!(of(&[1, 0xff, 0xff, 0xff, 0xff, 0x0f]), None, "4 GiB of text");
-    assert_eq!(Coded::<Order>::receive(4, |_| Ok::<_, ()>(usize::MAX)), Ok(None));
+    let longer = Coded::<Order>::receive(4, |_| Ok(usize::MAX), || "wrong");
+    assert_eq!(longer, Err("wrong"));
 }
 
 /// The same name, another encoding: what another program might call its own.

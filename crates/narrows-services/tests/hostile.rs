@@ -118,7 +118,7 @@ fn a_publisher_that_dies_between_a_loan_and_its_message_published_nothing_of_it(
 fn a_subscriber_that_dies_with_what_it_was_lent_holds_nobody_up() {
     let directory = tempfile::tempdir().unwrap();
     let node = open(directory.path(), "source");
-    let topic = node.topic("numbers").slots(5).subscribers(1).patience(SOON);
+    let topic = node.topic("numbers").slots(5).limit(0).subscribers(1).patience(SOON);
     let numbers: Publisher<u64> = topic.publisher().unwrap();
     // There is no room for a second: each has the place and the slots of the one before.
     for _ in 0..3 {
@@ -140,7 +140,7 @@ fn a_subscriber_that_dies_with_what_it_was_lent_holds_nobody_up() {
 fn a_subscriber_that_never_gives_back_keeps_its_slots_and_no_more() {
     let directory = tempfile::tempdir().unwrap();
     let node = open(directory.path(), "source");
-    let topic = node.topic("numbers").slots(3).subscribers(1).patience(AT_ONCE);
+    let topic = node.topic("numbers").slots(3).limit(0).subscribers(1).patience(AT_ONCE);
     let numbers: Publisher<u64> = topic.publisher().unwrap();
     let mut keeper = Other::start("keeper", directory.path());
     while numbers.subscribers() == Ok(0) {

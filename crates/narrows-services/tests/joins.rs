@@ -95,7 +95,7 @@ fn elsewhere<R: Send + 'static>(
 fn a_sample_outlives_its_subscriber_and_its_node() {
     let directory = tempfile::tempdir().unwrap();
     let source = open(directory.path(), "source");
-    let topic = source.topic("numbers").slots(3).subscribers(1).patience(AT_ONCE);
+    let topic = source.topic("numbers").slots(3).limit(0).subscribers(1).patience(AT_ONCE);
     let numbers: Publisher<u64> = topic.publisher().unwrap();
     let (told, tell) = (mpsc::channel::<()>(), mpsc::channel::<()>());
     let (drops, dropped) = (told.1, tell.0);

@@ -7,8 +7,6 @@ use super::status::{Outcome, Status};
 pub(super) const LONGEST: u32 = 65536;
 /// Priorities there are.
 pub(super) const PRIORITIES: u32 = 8;
-/// Descriptor slots to one node.
-pub(super) const SLOTS: u32 = 256;
 /// Messages of one node that can wait.
 pub(super) const INBOX: u32 = 512;
 /// A timeout that never comes.
@@ -28,7 +26,7 @@ const BUFFER_TYPE: u32 = 4;
 const MEMORY_TYPE: u32 = 5;
 const NUM_PRIORITIES: u32 = 6;
 const PRIORITY: u32 = 7;
-const NUM_SEND_BUFFERS: u32 = 8;
+pub(super) const NUM_SEND_BUFFERS: u32 = 8;
 pub(super) const NUM_RECV_BUFFERS: u32 = 9;
 pub(super) const STATUS: u32 = 10;
 const TIMEOUT: u32 = 11;
@@ -95,7 +93,6 @@ impl Attributes {
             MEMORY_TYPE => self.memory,
             NUM_PRIORITIES => PRIORITIES,
             PRIORITY => self.priority,
-            NUM_SEND_BUFFERS => SLOTS,
             TIMEOUT => self.timeout,
             _ => return None,
         })

@@ -12,7 +12,7 @@ use super::home::{Home, On, Peer};
 /// The receiver's side of a channel.
 pub(in crate::mcapi) type Inlet<H> = narrows::endpoint::Inlet<On<H>>;
 
-/// Blocks begin at multiples of this many bytes.
+/// Blocks begin at multiples of 64 bytes.
 const LINE: u32 = 64;
 /// Lines of the largest region that packets are received in; a node of MCAPI's has fewer.
 const LINES: usize = 1 << 15;
@@ -100,7 +100,7 @@ pub(super) struct Lender<H: Home> {
 impl<H: Home> Lender<H> {
     /// None if it is more than a node of MCAPI's has.
     pub fn new(link: LinkId, region: &Peer<H>, layout: &Layout) -> Option<Arc<Lender<H>>> {
-        const { assert!(On::<H>::LINE == LINE) };
+        const { assert!(On::<H>::LINE.is_multiple_of(LINE)) };
         if region.size() > LINE * LINES as u32 {
             return None;
         }

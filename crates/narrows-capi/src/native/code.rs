@@ -202,6 +202,7 @@ impl From<narrows_services::Error> for Fault {
         let code = match error {
             Service::Link(_, error) => return error.into(),
             Service::Flow(_, error) => return error.into(),
+            Service::Serve(error) => return error.into(),
             Service::Open(error) => return error.into(),
             Service::Busy => return Code::Busy.into(),
             Service::Name(_) => Code::Name,
@@ -212,7 +213,7 @@ impl From<narrows_services::Error> for Fault {
             Service::Refused(..) => Code::Refused,
             Service::Offered(_) => Code::Taken,
             Service::Ports => Code::Full,
-            Service::Size(_) => Code::TooLong,
+            Service::Size(_) | Service::Limit { .. } | Service::Long { .. } => Code::TooLong,
             Service::Gone(_) => Code::PeerGone,
             Service::Holds(_) => Code::Outstanding,
             _ => Code::System,

@@ -6,9 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use narrows::endpoint::{
-    FlowId, Function, Lent, Port, Received, Select, Served, Sink, Source, What,
-};
+use narrows::endpoint::{FlowId, Lent, Port, Received, Select, Sink, Source, What};
 use narrows::link::{LinkId, Name};
 use narrows::strategy::Strategy;
 use narrows_host::{Bell, Options, explain};
@@ -18,9 +16,9 @@ use super::code::{Code, Fault, Outcome, at_once};
 use super::handle::{Handle, Kind, serial};
 use super::memory::Memory;
 use super::places::Places;
-use super::served::{Body, Offered};
+use super::served::Offered;
 use super::spans::Spans;
-use super::topics::{Publishing, Subscribed, attend, look};
+use super::topics::{Publishing, Subscribed, look};
 
 /// Peers of which those that are gone are looked for first when there is one more.
 const MANY: usize = 64;
@@ -59,9 +57,6 @@ pub(super) struct State {
     many: usize,
     /// Messages that were longer than the buffer they should have gone to.
     kept: Vec<(Port, Lent)>,
-    library: Vec<Offered>,
-    /// What of it others find by a note.
-    services: Vec<Name>,
     spans: Spans,
     measures: bool,
 }
@@ -124,7 +119,7 @@ impl State {
         opened.platform_mut().set_tracing(settings.measure);
         drop(opened);
         let (peers, flows, memory, handles) = Default::default();
-        let (kept, library, services, spans) = Default::default();
+        let (kept, spans) = Default::default();
         let (publishers, subscribers) = Default::default();
         let state = State {
             serial: serial(),
@@ -138,8 +133,6 @@ impl State {
             handles,
             many: MANY,
             kept,
-            library,
-            services,
             spans,
             measures: settings.measure,
         };
@@ -268,68 +261,26 @@ impl State {
         Ok(self.node()?.close(port)?)
     }
 
-    /// Offers a function.
-    pub fn offer(&mut self, offered: Offered) -> Outcome {
-        if self.library.iter().any(|other| other.name == offered.name) {
-            return Err(Code::Taken.into());
-        }
-        self.library.push(offered);
-        Ok(())
-    }
-
-    /// Whether a function is offered as a service of this name.
-    pub fn serves(&self, service: &str) -> bool {
-        self.services.iter().any(|one| one.as_str() == service)
-    }
-
-    /// Offers a function as a service.
-    pub fn offer_service(&mut self, signature: &Signature, body: Body, user: usize) -> Outcome {
-        if self.services.contains(signature.service()) {
-            return Err(Code::Taken.into());
-        }
-        if self.node.has(signature.service())? {
-            return Err(Code::Taken.into());
-        }
-        signature.offer(&mut *self.node()?)?;
-        self.services.push(*signature.service());
-        self.offer(Offered::new(*signature.function(), body, user))
+    /// Offers a function: as a service, if there is a signature.
+    pub fn offer(
+        &mut self,
+        signature: Option<&Signature>,
+        name: Name,
+        mut offered: Offered,
+    ) -> Outcome {
+        let run =
+            move |request: &dyn Source, response: &mut dyn Sink| offered.run(request, response);
+        Ok(self.node.serve_bytes(signature, name, run)?)
     }
 
     /// Serves calls, and lets subscribers in.
     pub fn serve(&mut self, within: Option<Duration>) -> Outcome<usize> {
-        let State { node, library, publishers, .. } = self;
-        let topics = attend(publishers)?;
-        let mut bodies: Vec<_> = library
-            .iter_mut()
-            .map(|offered| {
-                let name = offered.name;
-                (name, move |request: &dyn Source, response: &mut dyn Sink| {
-                    offered.run(request, response)
-                })
-            })
-            .collect();
-        let mut functions: Vec<Function<'_>> =
-            bodies.iter_mut().map(|(name, run)| Function { name: *name, run }).collect();
-        let mut node = below(node)?;
-        if !topics && !at_once(within) {
-            return Ok(match node.serve(&mut functions, within)? {
-                Served::Calls(count) => count,
-                _ => 0,
-            });
+        if at_once(within) {
+            let served = self.node.turn()?;
+            return if served > 0 { Ok(served) } else { Err(Code::Again.into()) };
         }
-        // What subscribers ask comes to ports, which ends no wait for calls alone.
         let end = within.and_then(|within| Instant::now().checked_add(within));
-        node.poll();
-        let mut served = node.try_serve(&mut functions);
-        if served == 0 && !at_once(within) {
-            node.wait_any(within);
-            node.poll();
-            served = node.try_serve(&mut functions);
-        }
-        drop(node);
-        attend(publishers)?;
-        match served {
-            0 if at_once(within) => Err(Code::Again.into()),
+        match self.node.run_once(within)? {
             0 if end.is_some_and(|end| Instant::now() >= end) => Err(Code::Timeout.into()),
             served => Ok(served),
         }
@@ -337,7 +288,8 @@ impl State {
 
     /// Lets in who subscribes.
     pub fn attend(&self) -> Outcome {
-        attend(&self.publishers).map(|_| ())
+        self.node.attend()?;
+        Ok(())
     }
 
     /// Whether C has anything of it.
@@ -372,8 +324,12 @@ impl State {
 
     /// Has whatever comes ring the node, unless something is there.
     pub fn arm(&mut self) -> Outcome {
-        let (ready, _) = look(&self.subscribers)?;
-        if ready || self.node()?.arm() { Err(Code::Again.into()) } else { Ok(()) }
+        let (ready, due) = look(&self.subscribers)?;
+        if ready || due == Some(Duration::ZERO) || self.node()?.arm() {
+            Err(Code::Again.into())
+        } else {
+            Ok(())
+        }
     }
 
     /// What was measured so far.

@@ -3,14 +3,12 @@
 use std::ffi::{c_int, c_void};
 
 use narrows::endpoint::{Failure, Sink, Source};
-use narrows::link::Name;
 
 /// `narrows_function`. Whoever offers one promises that it is for the data given with it.
 pub type Body = extern "C" fn(*mut c_void, *const c_void, usize, *mut c_void, *mut usize) -> c_int;
 
 /// A function of C's, and what it is given.
 pub(super) struct Offered {
-    pub name: Name,
     body: Body,
     user: usize,
     request: Vec<u8>,
@@ -18,8 +16,8 @@ pub(super) struct Offered {
 }
 
 impl Offered {
-    pub fn new(name: Name, body: Body, user: usize) -> Offered {
-        Offered { name, body, user, request: Vec::new(), response: Vec::new() }
+    pub fn new(body: Body, user: usize) -> Offered {
+        Offered { body, user, request: Vec::new(), response: Vec::new() }
     }
 
     /// Calls it: C reads and writes memory of this library's alone.

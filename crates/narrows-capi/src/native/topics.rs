@@ -41,19 +41,6 @@ impl Publishing {
     }
 }
 
-/// Lets in who subscribes. Whether there is a topic.
-pub(super) fn attend(publishers: &Places<Publishing>) -> Outcome<bool> {
-    let mut any = false;
-    for publisher in publishers.values() {
-        any = true;
-        // One of which C has memory is attended to when it has that again.
-        if let Ok(outlet) = publisher.outlet() {
-            outlet.attend()?;
-        }
-    }
-    Ok(any)
-}
-
 /// A topic that C subscribes to.
 pub(super) struct Subscribed {
     pub reader: Reader,
@@ -99,10 +86,11 @@ impl Subscribed {
 /// Whether one has something. If none has, each wakes the node when that changes, and how long
 /// until one has something to do is said.
 pub(super) fn look(subscribers: &Places<Subscribed>) -> Result<(bool, Option<Duration>), Error> {
-    let (mut ready, mut due) = (false, None);
+    let mut ready = false;
     for Subscribed { reader, .. } in subscribers.values() {
         ready |= reader.is_ready()?;
-        due = reader.due_in().into_iter().chain(due).min();
     }
+    // When each has looked: what one has heard of another may wait for.
+    let due = subscribers.values().filter_map(|one| one.reader.due_in()).min();
     Ok((ready, due))
 }

@@ -9,7 +9,7 @@ enum { FULL, DONE, ASKING };
  * More than wait at the receiver's and less than are on the way besides; all that there can be if no
  * message is more urgent than those before it; and some that find no room.
  */
-enum { SOME = 600, ALL = 512 + 256, EXTRA = 8 };
+enum { SOME = 600, ALL = 512 + 128, EXTRA = 8 };
 
 /* Priorities in use. */
 static unsigned levels = 8;

@@ -47,7 +47,9 @@ static void camera()
     auto beats = node.publish<narrows::nothing>("beats", 1, how);
     GOOD(beats);
     GOOD(beats->send({}));
-    auto frames = node.publish<slice<std::uint16_t>>("frames", 20000);
+    narrows_topic fixed = NARROWS_TOPIC;
+    fixed.limit = 1;
+    auto frames = node.publish<slice<std::uint16_t>>("frames", 20000, fixed);
     GOOD(frames);
     subscribed(node, *frames);
     for (std::uint16_t number = 0; number < 100; number++) {

@@ -47,12 +47,14 @@ static void camera(void)
     uint32_t i;
     how.slots = 8;
     how.history = 2;
+    how.limit = 1;
     WORKS(narrows_open_publisher(node, "texts", "[u8]", 16, &how, &texts));
     WORKS(narrows_publish(texts, "one", 3, 0));
     WORKS(narrows_publish(texts, "two", 3, 0));
     WORKS(narrows_publish(texts, "", 0, 0));
     SAYS(NARROWS_TOO_LONG, narrows_publish(texts, longer, sizeof longer, SOON), "larger than its slots");
     how.history = 0;
+    how.limit = 0;
     WORKS(narrows_open_publisher(node, "points", POINT, sizeof(struct point), &how, &points));
     tell(VIEWER);
     subscribed(node, points);

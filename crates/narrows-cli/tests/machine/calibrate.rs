@@ -23,7 +23,7 @@ fn what_is_written_is_a_platform_to_run_on_and_every_round_trip_is_compared() {
     assert_eq!(told["command"], "calibrate");
     assert_eq!(told["notes"].as_array().unwrap().len(), 2);
     let rows = told["results"].as_array().unwrap();
-    let sizes = [64, 256, 1024, 4096, 16384, 65536];
+    let sizes = [128, 256, 1024, 4096, 16384, 65536];
     let expected: Vec<(&str, u64)> = ["copy/spin/external", "in_place/spin/external"]
         .into_iter()
         .flat_map(|strategy| sizes.map(|bytes| (strategy, bytes)))
@@ -47,7 +47,7 @@ fn what_is_written_is_a_platform_to_run_on_and_every_round_trip_is_compared() {
 
     let checked = report(&["platform", "check", path]);
     assert_eq!(checked["results"][0]["platform"], "here");
-    let on = ["bench", "pingpong", "--notify", "spin", "--bytes", "64", "--on", path];
+    let on = ["bench", "pingpong", "--notify", "spin", "--bytes", "128", "--on", path];
     let simulated = report(&[&on[..], &["--rounds", "1", "--transfer", "in_place"]].concat());
     let simulated = simulated["results"].as_array().unwrap();
     let call = simulated.iter().find(|row| row["name"].as_str().unwrap().ends_with("call"));

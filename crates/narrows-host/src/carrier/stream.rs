@@ -241,7 +241,8 @@ mod tests {
             [a, b].map(|end| Stream::new(Arc::new(end)))
         }
         fn buffer(&self, bytes: &[u8]) -> Region {
-            let (region, _) = Region::new(&Layout::standard(64).expect("a line")).expect("memory");
+            let (region, _) = Region::new(&Layout::standard(crate::memory::LINE).expect("a line"))
+                .expect("memory");
             region.write(0, bytes).expect("it is longer");
             region
         }

@@ -23,7 +23,7 @@ pub(super) fn layout(line: u32) -> Result<Layout, LayoutError> {
     let class = |size, count| Class { placement: Placement::External, size, count };
     Layout::new(
         line,
-        256,
+        Layout::usual_slots(line),
         &[class(256, 256), class(1024, 256), class(8192, 64), class(MTU as u32, 40)],
     )
 }

@@ -300,6 +300,11 @@ pub(crate) unsafe fn copy_to_slot(from: &[u8], to: NonNull<u8>) {
     unsafe {
         pair::<0>(bytes.add(len - PAIR), to_bytes.add(len - PAIR));
         if len > 2 * PAIR {
+            let mut at = (len - 1) / PAIR * PAIR;
+            while at > 2 * PAIR {
+                at -= PAIR;
+                pair::<0>(bytes.add(at), to_bytes.add(at));
+            }
             pair::<PAIR>(bytes, to_bytes);
         }
         pair::<0>(bytes, to_bytes);

@@ -4,7 +4,7 @@ use rustix::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat, readlinkat};
 use rustix::io::{self, Errno};
 
-use super::{PeerRegion, Region};
+use super::{LARGEST, PeerRegion, Region, Unfit};
 
 /// Opens memory that a process has open, and says which file it is. Whatever else a process named
 /// is not opened: that could hang, or change something.
@@ -34,6 +34,9 @@ pub struct Exposed {
 }
 
 impl Exposed {
+    /// Bytes of the largest that others map.
+    pub const LARGEST: u32 = LARGEST as u32;
+
     /// Makes memory of so many bytes. Its pages are made as they are used.
     ///
     /// # Errors
@@ -109,13 +112,17 @@ impl Place {
     ///
     /// # Errors
     /// The system's: [`std::io::ErrorKind::PermissionDenied`] if it is another user's,
-    /// [`std::io::ErrorKind::NotFound`] if it is not there, or is no such memory.
+    /// [`std::io::ErrorKind::NotFound`] if it is not there, or is no such memory,
+    /// [`std::io::ErrorKind::OutOfMemory`] if there is no room for it.
     pub fn map(&self) -> std::io::Result<PeerRegion> {
         let (memory, file) = open_of(self.process, self.descriptor)?;
         if file != self.file {
             return Err(Errno::NOENT.into());
         }
-        PeerRegion::new(memory.as_fd(), self.size).map_err(|_| Errno::NOENT.into())
+        PeerRegion::new(memory.as_fd(), self.size).map_err(|unfit| match unfit {
+            Unfit::Unsealed => Errno::NOENT.into(),
+            Unfit::System => Errno::NOMEM.into(),
+        })
     }
 }
 

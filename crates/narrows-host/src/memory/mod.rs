@@ -33,8 +33,9 @@ const SLICE: u32 = 64 << 10;
 /// What `fstatfs` says of memory files, which hand out zeroes for holes and never fail a read.
 const TMPFS: u64 = 0x0102_1994;
 
-/// Bytes of a cache line, which is a slot.
-pub(crate) const LINE: u32 = 64;
+/// Bytes of a slot: two cache lines. The second comes together with the first, while a block would
+/// come behind it.
+pub const LINE: u32 = 128;
 /// Bytes of what a region begins with: how it is laid out.
 pub(crate) const HEADER: usize = 512;
 
@@ -360,7 +361,7 @@ mod tests {
     use std::os::fd::AsRawFd as _;
 
     fn region() -> (Region, OwnedFd) {
-        Region::new(&Layout::standard(64).unwrap()).unwrap()
+        Region::new(&Layout::standard(LINE).unwrap()).unwrap()
     }
 
     #[test]

@@ -69,16 +69,18 @@ impl Range {
 /// Words of a peer's region.
 pub struct PeerWords(pub(crate) Range);
 
-/// Words of a slot of this platform's line.
-const SLOT: usize = 16;
+/// Words of a slot.
+const SLOT: usize = 32;
+/// The word at which its second cache line begins.
+const REST: usize = 16;
 
 impl Range {
     /// The words of the slot that begins at a word.
     #[inline(always)]
     fn slot(&self, at: u32) -> &[Word; SLOT] {
         let start = at & self.slots;
-        // SAFETY: a multiple of 16 that is below the number of words, a power of two. If that is at
-        // least 16, the slot ends inside the range; if not, it starts where the range does, and
+        // SAFETY: a multiple of 32 that is below the number of words, a power of two. If that is at
+        // least 32, the slot ends inside the range; if not, it starts where the range does, and
         // `new` has seen to it that a slot is inside the mapping from there.
         unsafe { self.first.add(start as usize).cast().as_ref() }
     }
@@ -159,6 +161,10 @@ impl Words for PeerWords {
     fn prefetch_to_read(&self, at: u32) {
         sync::prefetch_to_read(NonNull::from(self.0.slot(at)).cast());
     }
+    #[inline(always)]
+    fn expect_rest(&self, at: u32) {
+        sync::prefetch_to_read(NonNull::from(&self.0.slot(at)[REST]));
+    }
 }
 
 /// Words of a node's own region.
@@ -213,6 +219,10 @@ impl WordsMut for OwnWords {
     #[inline(always)]
     fn prefetch(&self, at: u32) {
         sync::prefetch_to_write(self.0.first, at & self.0.slots);
+    }
+    #[inline(always)]
+    fn prefetch_rest(&self, at: u32) {
+        sync::prefetch_to_write(self.0.first, (at & self.0.slots) + REST as u32);
     }
     const TOGETHER: u32 = if sync::TOUCHES { sync::TOGETHER as u32 } else { 0 };
     #[inline(always)]

@@ -3,7 +3,7 @@
 //! A node takes turns in its calls. While it is in none, a thread of its own takes them, so that
 //! peers that look for it are linked, and their ends are noticed, however busy the application is.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -24,6 +24,7 @@ pub(crate) struct Door {
     rendezvous: Mutex<Rendezvous>,
     news: AtomicBool,
     filling: AtomicBool,
+    offers: AtomicU32,
     sets: Arc<Sets>,
     /// Wakes the thread that takes turns, if there is one.
     wake: Option<Bell>,
@@ -37,6 +38,7 @@ impl Door {
             rendezvous: Mutex::new(rendezvous),
             news: AtomicBool::new(false),
             filling: AtomicBool::new(false),
+            offers: AtomicU32::new(0),
             sets,
             wake,
             over: AtomicBool::new(false),
@@ -55,6 +57,13 @@ impl Door {
     pub(crate) fn has_to_fill(&self) -> bool {
         // Relaxed: as above.
         self.filling.load(Ordering::Relaxed)
+    }
+
+    /// How often services came. Another thread may have heard of some at any time.
+    #[inline]
+    pub(crate) fn offers_heard(&self) -> u32 {
+        // Relaxed: who looks at the services has the lock.
+        self.offers.load(Ordering::Relaxed)
     }
 
     /// Does something at the rendezvous, when it is this thread's turn.
@@ -79,6 +88,7 @@ impl Door {
         let result = act(&mut rendezvous);
         self.news.store(!rendezvous.news.is_empty(), Ordering::Relaxed);
         self.filling.store(rendezvous.has_to_fill(), Ordering::Relaxed);
+        self.offers.store(rendezvous.offers_heard(), Ordering::Relaxed);
         result
     }
 

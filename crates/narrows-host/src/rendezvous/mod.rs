@@ -11,6 +11,7 @@ pub(crate) mod notes;
 mod offers;
 pub(crate) mod packet;
 pub(crate) mod ticker;
+mod watch;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{FlowNote, HuntError, Lost};
+use narrows::strategy::Placement;
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
@@ -40,6 +42,7 @@ use crate::rendezvous::ticker::Ticker;
 use crate::status::Status;
 use crate::status::page::LinkState;
 use hunts::Hunt;
+use watch::Pipe;
 
 /// How long one has to say it.
 const GREETING_TIME: Duration = Duration::from_secs(1);
@@ -61,6 +64,7 @@ const FEW: usize = 2;
 
 const LISTENER: u64 = 0;
 const TICKER: u64 = 2;
+const OFFERS: u64 = 4;
 /// Keys of connections start behind these.
 const FIRST_KEY: u32 = 8;
 /// What the stack is told.
@@ -71,6 +75,8 @@ pub(crate) enum News {
     Lost(u32, Lost),
     /// A hunt has ended in vain.
     Failed(Name, HuntError),
+    /// Services have come. It ends a wait.
+    Offers,
 }
 
 /// The halves of a link that is up, as [`narrows::platform::Connected`] has them.
@@ -109,6 +115,14 @@ impl Identity {
     /// Whether a user may link with this node.
     pub(crate) fn allows(&self, user: u32) -> bool {
         self.is_own(user) || self.allowed.contains(&user)
+    }
+
+    /// Bytes of the longest message that one of its links can carry.
+    pub(crate) fn longest(&self) -> u32 {
+        let layouts = [&self.layout, &self.incoming].into_iter();
+        let placements = [Placement::Internal, Placement::External];
+        let all = layouts.flat_map(|layout| placements.map(|each| layout.longest(each)));
+        all.max().unwrap_or(0)
     }
 
     fn hello(&self, layout: &Layout) -> Hello {
@@ -195,6 +209,7 @@ pub(crate) struct Rendezvous {
     pub news: VecDeque<News>,
     /// Services that this node offers, and what is to be known of them.
     offers: Vec<(Name, String)>,
+    pipe: Pipe,
 }
 
 fn hunt_error(error: Errno) -> HuntError {
@@ -231,6 +246,7 @@ impl Rendezvous {
             more: false,
             news: VecDeque::new(),
             offers: Vec::new(),
+            pipe: Pipe::default(),
         }
     }
 
@@ -241,6 +257,11 @@ impl Rendezvous {
         listen_to(set, self.bound.listener.as_fd(), LISTENER, false)?;
         listen_to(set, self.ticker.as_fd(), TICKER, false)?;
         listen_to(&self.sets.bells, self.sets.supervision(), SUPERVISION, false)
+    }
+
+    #[inline]
+    pub(crate) fn longest(&self) -> u32 {
+        self.me.longest()
     }
 
     #[inline]
@@ -278,6 +299,7 @@ impl Rendezvous {
             match set::key(&event[0]) {
                 LISTENER => self.accept(),
                 TICKER => self.tick(),
+                OFFERS => self.hear_offers(),
                 CARRY => self.sets.carry.get().into_iter().for_each(Carry::look_after),
                 key => self.hear(key as u32),
             }
@@ -431,6 +453,7 @@ impl Rendezvous {
         let for_others = !self.me.allowed.is_empty();
         let restored = self.directory.restore(&self.me.name, &self.bound, for_others);
         let Some((directory, bound)) = restored else {
+            self.keep_pipe();
             if self.directory.whereabouts(&self.me.name).is_none() {
                 self.directory.tell_where(&self.me.name, &self.status.whereabouts());
             }
@@ -440,6 +463,7 @@ impl Rendezvous {
         (self.directory, self.bound) = (directory, bound);
         self.directory.tell_where(&self.me.name, &self.status.whereabouts());
         self.offer_again();
+        self.keep_pipe();
         // Listened to from the next tick on.
         self.deaf = true;
     }
@@ -455,6 +479,7 @@ impl Drop for Rendezvous {
             let_go(connection.socket, connection.others);
         }
         self.withdraw_all();
+        self.remove_own_pipe();
         self.directory.leave(&self.me.name, &self.bound);
     }
 }
@@ -468,8 +493,8 @@ mod tests {
         let me = Identity {
             name: "a".parse().unwrap(),
             incarnation: 1,
-            layout: Layout::standard(64).unwrap(),
-            incoming: Layout::standard(64).unwrap(),
+            layout: Layout::standard(LINE).unwrap(),
+            incoming: Layout::standard(LINE).unwrap(),
             largest: 1 << 20,
             user: 1000,
             stand_in: Some(8),

@@ -9,6 +9,7 @@ use rustix::fs::{AtFlags, Dir, FileType};
 use rustix::io::{self, Errno};
 
 use super::directory::{Directory, Lock, Pulse, sweep_some};
+use super::watch;
 
 /// What the names of all notes begin with; no node's does.
 pub(crate) const NOTE: &str = ".@";
@@ -58,15 +59,21 @@ impl Directory {
 
     /// The node that a note of this user's is of, and what is behind the slash.
     pub(crate) fn read_note(&self, file: &str) -> Option<(Name, String)> {
-        let stat = rustix::fs::statat(self.file(), file, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let mine = stat.st_uid == rustix::process::geteuid().as_raw();
-        let link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
-        if !mine || !link {
+        if !self.is_mine(file, FileType::Symlink) {
             return None;
         }
         let text = self.text_of(file)?;
         let (node, rest) = text.split_once('/')?;
         Some((node.parse().ok()?, rest.to_owned()))
+    }
+
+    /// Whether a file is of this kind, and this user's.
+    pub(super) fn is_mine(&self, file: &str, kind: FileType) -> bool {
+        let stat = rustix::fs::statat(self.file(), file, AtFlags::SYMLINK_NOFOLLOW);
+        stat.is_ok_and(|stat| {
+            let mine = stat.st_uid == rustix::process::geteuid().as_raw();
+            mine && FileType::from_raw_mode(stat.st_mode) == kind
+        })
     }
 
     /// Notes where a node's status page is. Without the note the page is not found, and all else is
@@ -148,7 +155,11 @@ impl Directory {
     pub(super) fn sweep_notes(&self, _lock: &Lock) {
         sweep_some(self.notes(), |note| {
             let file = format!("{NOTE}{note}");
-            let Some((node, _)) = self.read_note(&file) else { return false };
+            let node = match watch::node_of(note) {
+                Some(node) => Some(node).filter(|_| self.is_mine(&file, FileType::Fifo)),
+                None => self.read_note(&file).map(|(node, _)| node),
+            };
+            let Some(node) = node else { return false };
             let flags = AtFlags::SYMLINK_NOFOLLOW;
             let found = rustix::fs::statat(self.file(), node.as_str(), flags);
             let gone = found.err() == Some(Errno::NOENT);

@@ -13,6 +13,7 @@ impl Rendezvous {
             return Err(Errno::CHILD);
         }
         self.directory.offer(service, &self.me.name, text)?;
+        self.directory.tell_offers();
         self.offers.retain(|(offered, _)| offered != service);
         self.offers.push((*service, text.to_owned()));
         Ok(())
@@ -36,6 +37,9 @@ impl Rendezvous {
         for (service, text) in &self.offers {
             // What cannot be noted now is noted when the name is lost again.
             let _ = self.directory.offer(service, &self.me.name, text);
+        }
+        if !self.offers.is_empty() {
+            self.directory.tell_offers();
         }
     }
 

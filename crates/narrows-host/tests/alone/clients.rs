@@ -166,7 +166,7 @@ fn links_that_come_in_have_a_layout_of_their_own() {
     let directory = tempfile::tempdir().unwrap();
     let open = |name: &str| Options::new(name).directory(directory.path());
     let class = Class { placement: Placement::Internal, size: 64, count: 4 };
-    let small = Layout::new(64, 16, &[class]).unwrap();
+    let small = Layout::new(narrows_host::LINE, 16, &[class]).unwrap();
     let (mut hub, mut client) =
         (open("hub").incoming_layout(small).node().unwrap(), open("client").node().unwrap());
     let mut upstream = open("upstream").node().unwrap();
@@ -176,11 +176,11 @@ fn links_that_come_in_have_a_layout_of_their_own() {
     let link = hub.hunt(&name("upstream"), WITHIN).unwrap();
     upstream.poll();
     let (mine, theirs) = hub.link(link).layouts().unwrap();
-    let usual = Layout::standard(64).unwrap();
+    let usual = Layout::standard(narrows_host::LINE).unwrap();
     assert_eq!((mine.classes(), theirs.classes()), (usual.classes(), usual.classes()));
-    let other_line = Layout::new(128, 16, &[class]).unwrap();
+    let other_line = Layout::new(64, 16, &[class]).unwrap();
     let refused = open("late").incoming_layout(other_line).node();
-    assert!(matches!(refused, Err(OpenError::Line(128))));
+    assert!(matches!(refused, Err(OpenError::Line(64))));
 }
 
 /// Resident and proportional memory of this process in KiB, without files, such as the program.

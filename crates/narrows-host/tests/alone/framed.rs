@@ -25,7 +25,8 @@ use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 const PORT: u16 = 1;
 
 fn node(directory: &Path, name: &str) -> Node {
-    let layout = Layout::standard(64).and_then(|layout| layout.with_channels(2, 16));
+    let layout =
+        Layout::standard(narrows_host::LINE).and_then(|layout| layout.with_channels(2, 16));
     let options = Options::new(name).directory(directory).layout(layout.expect("possible"));
     let host = options.copy_engine(None).carrier(Carrier::Stream).open().expect("a new domain");
     Node::new(host, Limits::default()).expect("storage")
@@ -108,7 +109,7 @@ fn a_peer() {
 /// A node whose own region is within what its process may write to a file, and its peer's is not.
 fn hunt_with_small_files(role: &Role) {
     let class = Class { placement: Placement::Internal, size: 64, count: 4 };
-    let layout = Layout::new(64, 8, &[class]).expect("possible");
+    let layout = Layout::new(narrows_host::LINE, 8, &[class]).expect("possible");
     let options = Options::new("peer").directory(&role.directory).layout(layout);
     let mut node = options.carrier(Carrier::Stream).node().expect("a node");
     let small = Rlimit { current: Some(64 << 10), maximum: Some(64 << 10) };
@@ -227,7 +228,7 @@ fn whatever_a_liar_sends_ends_its_link_and_no_other() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (mut a, honest, mut b) = pair(directory.path());
     let class = Class { placement: Placement::Internal, size: 64, count: 4 };
-    let layout = Layout::new(64, 8, &[class]).expect("possible");
+    let layout = Layout::new(narrows_host::LINE, 8, &[class]).expect("possible");
     let (mut random, mut ends, mut buffer) = (Random::new(3), [0; 2], [0; 4096]);
     for round in 0..150 {
         let (socket, stream) = liar(directory.path(), &layout);

@@ -129,7 +129,8 @@ fn words_and_packets_of_channels_are_in_a_trace() {
     const COUNT: u32 = 50;
     let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
-    let layout = Layout::standard(64).and_then(|layout| layout.with_channels(3, 8)).unwrap();
+    let layout =
+        Layout::standard(narrows_host::LINE).and_then(|layout| layout.with_channels(3, 8)).unwrap();
     let [mut one, mut other] = ["one", "other"].map(|name| {
         let options = Options::new(name).directory(directory.path()).layout(layout);
         options.trace(directory.path().join(FILE)).node().unwrap()
@@ -270,7 +271,8 @@ fn no_thread_and_no_descriptor_is_left_of_a_trace() {
 fn a_trace_with_payload_holds_what_every_message_carries() {
     let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
-    let layout = Layout::standard(64).and_then(|layout| layout.with_channels(2, 8)).unwrap();
+    let layout =
+        Layout::standard(narrows_host::LINE).and_then(|layout| layout.with_channels(2, 8)).unwrap();
     let [mut one, mut other] = [("one", true), ("other", false)].map(|(name, with_payload)| {
         let options = Options::new(name).directory(directory.path()).layout(layout);
         let options = options.trace(directory.path().join(FILE)).trace_payload(with_payload);

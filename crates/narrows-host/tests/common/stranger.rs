@@ -85,7 +85,7 @@ pub const AGAIN: u32 = 4;
 /// The greeting of a node called mallory, for a region of this size.
 pub fn greeting(size: u32) -> Vec<u8> {
     let mut packet = Vec::new();
-    for value in [0x4e52_5748_u32, 1, 1, 64, 7, 0, size, 7] {
+    for value in [0x4e52_5748_u32, 1, 1, narrows_host::LINE, 7, 0, size, 7] {
         packet.extend(value.to_le_bytes());
     }
     packet.extend(b"mallory");

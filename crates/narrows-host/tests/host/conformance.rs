@@ -9,7 +9,8 @@ use narrows::memory::Layout;
 use narrows_host::{Node, Options};
 
 fn node(directory: &Path, name: &str) -> Node {
-    let layout = Layout::standard(64).and_then(|layout| layout.with_channels(2, 16));
+    let layout =
+        Layout::standard(narrows_host::LINE).and_then(|layout| layout.with_channels(2, 16));
     let options = Options::new(name).directory(directory).layout(layout.expect("possible"));
     let host = options.copy_engine(None).open();
     Node::new(host.expect("a node of a new domain"), Limits::default()).expect("storage")

@@ -19,7 +19,7 @@ fn two_threads_find_each_other_and_answer_each_others_words() {
                 host.hunt(&name("b")).unwrap();
             }
             let link = connected(next(&host, how));
-            let at = link.own.size() - 64;
+            let at = link.own.size() - narrows_host::LINE;
             let (own, peer) = (link.own.words(at, 16).unwrap(), link.peer.words(at, 16).unwrap());
             let mut seen = 0;
             for round in 1..=200 {
@@ -57,7 +57,12 @@ fn rings_of_different_peers_start_at_different_cache_sets() {
     const SETS: u32 = 64;
     const WAYS: usize = 8;
     let directory = tempfile::tempdir().unwrap();
-    let layout = Layout::new(64, 256, &Layout::standard(64).unwrap().classes()[..1]).unwrap();
+    let layout = Layout::new(
+        narrows_host::LINE,
+        256,
+        &Layout::standard(narrows_host::LINE).unwrap().classes()[..1],
+    )
+    .unwrap();
     let open = |name: &str| {
         let options = narrows_host::Options::new(name).directory(directory.path()).layout(layout);
         options.open().unwrap()
@@ -80,14 +85,19 @@ fn rings_of_different_peers_start_at_different_cache_sets() {
 #[test]
 fn what_the_owner_writes_the_peer_reads_and_the_header_is_the_owners() {
     let directory = tempfile::tempdir().unwrap();
-    let layout = Layout::new(64, 16, &Layout::standard(64).unwrap().classes()[..2]).unwrap();
+    let layout = Layout::new(
+        narrows_host::LINE,
+        16,
+        &Layout::standard(narrows_host::LINE).unwrap().classes()[..2],
+    )
+    .unwrap();
     let a = narrows_host::Options::new("a").directory(directory.path()).layout(layout);
     let (a, b) = (a.open().unwrap(), open(directory.path(), "b"));
     let (of_a, of_b) = link(&a, &b, "b");
     assert_eq!((of_a.name, of_b.name), (name("b"), name("a")));
     assert_eq!(of_b.peer.size(), layout.size());
-    assert_eq!(Layout::read(&of_b.peer, 64).unwrap().slots(), 16);
-    assert_eq!(Layout::read(&of_a.peer, 64).unwrap().slots(), 256);
+    assert_eq!(Layout::read(&of_b.peer, narrows_host::LINE).unwrap().slots(), 16);
+    assert_eq!(Layout::read(&of_a.peer, narrows_host::LINE).unwrap().slots(), 256);
 
     let at = layout.size() - 512;
     let own = of_a.own.words(at, 128).unwrap();
@@ -214,7 +224,7 @@ fn two_that_hunt_each_other_at_once_get_one_link() {
         });
         assert_eq!((links_a.len(), links_b.len()), (1, 1));
         let (link_a, link_b) = (links_a.remove(0), links_b.remove(0));
-        let at = link_a.own.size() - 64;
+        let at = link_a.own.size() - narrows_host::LINE;
         link_a.own.words(at, 1).unwrap().store_release(0, 77);
         assert_eq!(link_b.peer.words(at, 1).unwrap().load_acquire(0), 77);
         a.close(link_a.key);
@@ -274,8 +284,13 @@ fn many_links_deliver_each_bell_to_its_node() {
 #[test]
 fn a_peer_brings_no_larger_region_than_is_allowed() {
     let directory = tempfile::tempdir().unwrap();
-    let small = Layout::new(64, 16, &Layout::standard(64).unwrap().classes()[..2]).unwrap();
-    let usual = Layout::standard(64).unwrap().size();
+    let small = Layout::new(
+        narrows_host::LINE,
+        16,
+        &Layout::standard(narrows_host::LINE).unwrap().classes()[..2],
+    )
+    .unwrap();
+    let usual = Layout::standard(narrows_host::LINE).unwrap().size();
     let b = open(directory.path(), "b");
     for (most, fits) in [(1, false), (usual - 1, false), (usual, true)] {
         let a = narrows_host::Options::new("a").directory(directory.path()).layout(small);

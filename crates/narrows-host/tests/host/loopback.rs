@@ -13,7 +13,8 @@ use narrows_host::{Node, Options};
 const WITHIN: Option<std::time::Duration> = Some(PATIENCE);
 
 fn options(directory: &Path, name: &str) -> Options {
-    let layout = Layout::standard(64).and_then(|layout| layout.with_channels(4, 16));
+    let layout =
+        Layout::standard(narrows_host::LINE).and_then(|layout| layout.with_channels(4, 16));
     Options::new(name).directory(directory).layout(layout.expect("possible"))
 }
 

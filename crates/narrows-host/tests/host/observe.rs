@@ -198,7 +198,7 @@ fn flows_have_their_strategies_and_lose_them() {
 fn words_and_packets_of_channels_are_counted_and_so_are_links_over_a_stream() {
     let directory = tempfile::tempdir().unwrap();
     let class = |size| Class { placement: Placement::External, size, count: 16 };
-    let layout = Layout::new(64, 16, &[class(64), class(4096)]).unwrap();
+    let layout = Layout::new(narrows_host::LINE, 16, &[class(64), class(4096)]).unwrap();
     let layout = layout.with_channels(3, 8).unwrap();
     for carrier in [Carrier::Memory, Carrier::Stream] {
         let open = |name: &str| {
@@ -224,7 +224,7 @@ fn a_node_with_more_links_than_have_places_is_seen_by_its_peers() {
     const CLIENTS: usize = 70;
     let directory = tempfile::tempdir().unwrap();
     let class = Class { placement: Placement::External, size: 64, count: 4 };
-    let layout = Layout::new(64, 4, &[class]).unwrap();
+    let layout = Layout::new(narrows_host::LINE, 4, &[class]).unwrap();
     let open = |name: &str| {
         let options = Options::new(name).directory(directory.path()).layout(layout);
         options.background(false).node().unwrap()

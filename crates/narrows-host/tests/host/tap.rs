@@ -16,7 +16,9 @@ const PORT: u16 = 1;
 /// Two nodes with a port each, and the link of the first with the second, which both have.
 fn linked(directory: &Path) -> (Node, Node, LinkId) {
     let open = |name: &str| {
-        let layout = Layout::standard(64).and_then(|layout| layout.with_channels(3, 8)).unwrap();
+        let layout = Layout::standard(narrows_host::LINE)
+            .and_then(|layout| layout.with_channels(3, 8))
+            .unwrap();
         let mut node = Options::new(name).directory(directory).layout(layout).node().unwrap();
         node.open(PORT).unwrap();
         node

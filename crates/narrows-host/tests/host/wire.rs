@@ -54,7 +54,7 @@ fn packet(kind: &str) -> Vec<u8> {
 
 fn hello(size: u32) -> Vec<u8> {
     let mut packet = packet("hello");
-    for (name, value) in [("line", 64), ("size", size), ("length", 6)] {
+    for (name, value) in [("line", narrows_host::LINE), ("size", size), ("length", 6)] {
         packet[field(name)].copy_from_slice(&u32::to_le_bytes(value));
     }
     packet[field("incarnation")].copy_from_slice(&7_u64.to_le_bytes());
@@ -178,7 +178,7 @@ fn a_farewell_is_understood_and_what_breaks_the_rules_refused_as_the_page_says()
         assert_eq!(word(&answer, "code"), find(&table(PAGE, "code"), 1, refusal), "{packet:?}");
     };
     check(&changed("version", 2), "incompatible");
-    check(&changed("line", 128), "incompatible");
+    check(&changed("line", 64), "incompatible");
     check(&changed("magic", 2), "malformed");
     check(&changed("size", 4096), "malformed");
     check(&changed("length", 0), "malformed");

@@ -80,7 +80,7 @@ where
         });
         let (link, flow) = found.await?;
         self.link.set(Some(link));
-        self.client.found(link, flow)?;
+        self.client.found(flow);
         Ok(())
     }
 }
@@ -92,6 +92,15 @@ struct Turn<'a, W, Q: ?Sized, R: ?Sized> {
     started: Option<FlowId>,
     /// The link on which it waits for room.
     wants: Option<LinkId>,
+}
+
+/// Why a call has no value.
+enum NoValue {
+    /// The response is not there yet.
+    Yet,
+    /// No value has its length.
+    Wrong,
+    Failed(CallError),
 }
 
 impl<W, Q: Payload + ?Sized, R: Payload + ?Sized> Turn<'_, W, Q, R> {
@@ -123,24 +132,25 @@ impl<W, Q: Payload + ?Sized, R: Payload + ?Sized> Turn<'_, W, Q, R> {
                 }
             }
         }
-        let response = R::receive(own.room(), |to| match node.flow(flow).try_finish(to) {
+        let finish = |to: &mut [u8]| match node.flow(flow).try_finish(to) {
             Ok(Some(completed)) => Ok(completed.len),
-            Ok(None) => Err(None),
-            Err(error) => Err(Some(error)),
-        });
+            Ok(None) => Err(NoValue::Yet),
+            Err(error) => Err(NoValue::Failed(error)),
+        };
+        let response = R::receive(own.room(), finish, || NoValue::Wrong);
         drop(node);
         match response {
-            Err(None) => return self.again(CallError::Deadline),
-            Err(Some(CallError::Short { .. })) => {}
+            Err(NoValue::Yet) => return self.again(CallError::Deadline),
+            Err(NoValue::Failed(CallError::Short { .. })) => {}
             _ => self.started = None,
         }
         match response {
-            Ok(Some(response)) => {
+            Ok(response) => {
                 own.answered();
                 Ok(Look::Done(response))
             }
-            Ok(None) => Err(Error::Length(service())),
-            Err(error) => Err(own.failed(flow, error.unwrap_or(CallError::Nothing))),
+            Err(NoValue::Failed(error)) => Err(own.failed(flow, error)),
+            Err(NoValue::Yet | NoValue::Wrong) => Err(Error::Length(service())),
         }
     }
 

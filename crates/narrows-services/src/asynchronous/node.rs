@@ -15,6 +15,7 @@ use crate::asynchronous::{Client, Publisher, Subscriber, Watch, call, receive};
 use crate::client::Find;
 use crate::deadline::Deadline;
 use crate::error::Error;
+use crate::lookout::Lookout;
 use crate::node;
 use crate::signature::LOOK;
 use crate::subscriber::Subscribe;
@@ -130,9 +131,14 @@ impl<W: Watch> Node<W> {
     /// [`Error::Busy`], [`Error::Descriptor`]; [`Error::NotFound`] if there is none in time.
     pub async fn hunt(&self, pattern: &str, within: Option<Duration>) -> Result<Vec<Offer>, Error> {
         let deadline = Deadline::within(within);
+        let mut lookout = Lookout::new();
         let look = || {
-            let again = || Look::Again(Some(deadline.left_of(LOOK)));
-            Ok(self.node.hunted(pattern, deadline)?.map_or_else(again, Look::Done))
+            lookout.looks();
+            if let Some(found) = self.node.hunted(pattern, deadline)? {
+                return Ok(Look::Done(found));
+            }
+            lookout.rests(&*self.node.below()?, LOOK);
+            Ok(Look::Again(lookout.left(deadline)))
         };
         self.reactor.wait(look).await
     }

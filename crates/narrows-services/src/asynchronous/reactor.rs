@@ -48,6 +48,8 @@ pub(super) struct Reactor<W> {
     /// When the timer ends.
     due: Cell<Option<Instant>>,
     parked: Arc<Parked>,
+    /// What the node had heard of services when that was looked at last.
+    heard: Cell<u32>,
     /// Wakes all that wait.
     waker: Waker,
 }
@@ -71,8 +73,8 @@ impl<W: Watch> Reactor<W> {
         })();
         let parked = Arc::clone(node.parked());
         let waker = Waker::from(Arc::clone(&parked));
-        let (node, due) = (node.clone(), Cell::new(None));
-        Ok(Reactor { node, watch: set.map_err(failed)?, timer, due, parked, waker })
+        let (node, due, heard) = (node.clone(), Cell::new(None), Cell::new(0));
+        Ok(Reactor { node, watch: set.map_err(failed)?, timer, due, parked, heard, waker })
     }
 
     pub(super) fn ticket(&self) -> Ticket {
@@ -130,7 +132,9 @@ impl<W: Watch> Reactor<W> {
         within: Option<Duration>,
     ) -> Result<bool, Error> {
         let mut node = self.node.below()?;
-        if node.arm() {
+        // One task's look may have heard of what another waits for.
+        let heard = node.platform().offers_heard();
+        if node.arm() || self.heard.replace(heard) != heard {
             node.poll();
             self.parked.wake_all();
             return Ok(false);

@@ -7,11 +7,11 @@ use narrows::link::{LinkId, Name};
 
 use crate::client::Find;
 use crate::error::Error;
+use crate::lookout::Lookout;
 use crate::signature::{LOOK, Signature};
 
 enum Stage {
-    /// It looks for the service again at this moment.
-    Looks(Instant),
+    Looks,
     /// It asks a node to open a flow.
     Opens(LinkId, FlowId),
 }
@@ -22,18 +22,22 @@ pub(super) struct Search<'a> {
     signature: &'a Signature,
     room: usize,
     stage: Stage,
+    lookout: Lookout,
     hunted: Option<Name>,
 }
 
 impl<'a> Search<'a> {
     pub(super) fn new(find: &'a Find, signature: &'a Signature, room: usize) -> Search<'a> {
-        Search { find, signature, room, stage: Stage::Looks(Instant::now()), hunted: None }
+        let lookout = Lookout::new();
+        Search { find, signature, room, stage: Stage::Looks, lookout, hunted: None }
     }
 
     /// How long until the next step is due, whatever comes.
     pub(super) fn due_in(&self) -> Option<Duration> {
         match self.stage {
-            Stage::Looks(at) => Some(at.saturating_duration_since(Instant::now())),
+            Stage::Looks => {
+                self.lookout.due().map(|at| at.saturating_duration_since(Instant::now()))
+            }
             Stage::Opens(..) => None,
         }
     }
@@ -47,14 +51,19 @@ impl<'a> Search<'a> {
         let mut node = self.find.node().below()?;
         node.poll();
         let now = Instant::now();
-        if let Stage::Looks(at) = self.stage
-            && now >= at
+        if let Stage::Looks = self.stage
+            && self.lookout.due().is_some_and(|at| now >= at)
         {
-            self.stage = Stage::Looks(now + LOOK);
-            let Some(offer) = self.signature.offer_of(&node)? else { return Ok(None) };
+            self.lookout.looks();
+            let Some(offer) = self.signature.offer_of(&node)? else {
+                self.lookout.rests(&node, LOOK);
+                return Ok(None);
+            };
+            self.lookout.again(now + LOOK);
             let link = node.try_hunt(&offer).map_err(|error| Error::Link(service(), error))?;
             self.hunted = link.is_none().then_some(offer);
             let Some(link) = link else { return Ok(None) };
+            self.signature.fits_link(&mut node, link, self.find.how())?;
             let room = u32::try_from(self.room).unwrap_or(u32::MAX);
             let (function, strategy) = (self.signature.function(), self.find.how());
             match node.begin_flow(link, function, strategy, room) {
@@ -67,12 +76,13 @@ impl<'a> Search<'a> {
         match node.flow(flow).is_ready() {
             Ok(false) => Ok(None),
             Ok(true) => {
-                self.stage = Stage::Looks(now);
+                self.stage = Stage::Looks;
                 Ok(Some((link, flow)))
             }
             Err(error) => {
                 let _ = node.flow(flow).close();
-                self.stage = Stage::Looks(now + LOOK);
+                self.stage = Stage::Looks;
+                self.lookout.again(now + LOOK);
                 match error {
                     // The node is dead, or has come back and does not serve yet.
                     FlowError::NotFound | FlowError::Gone(_) => Ok(None),

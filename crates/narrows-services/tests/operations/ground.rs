@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use narrows::endpoint::CallError;
 use narrows_services::asynchronous::{self, Watch};
-use narrows_services::{Error, Node, Options, Publisher, Sample};
+use narrows_services::{Error, Node, Options, Publisher, Sample, WaitSet};
 
-use crate::model::{Sent, Took, Topic};
+use crate::model::{Sent, Terms, Topic};
 
-const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
+pub const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
 const SOON: Duration = Duration::from_secs(20);
 pub const NODES: usize = 4;
 pub const TOPICS: usize = 3;
@@ -30,6 +30,7 @@ impl Watch for ByHand {
 type Client = asynchronous::Client<ByHand, u64, u64>;
 
 pub struct Site {
+    pub name: String,
     pub node: asynchronous::Node<ByHand>,
     /// By the node whose function it calls.
     pub clients: BTreeMap<usize, Client>,
@@ -38,7 +39,10 @@ pub struct Site {
 
 pub struct Published {
     pub site: usize,
-    pub publisher: Publisher<u64>,
+    /// The name of its node, which no other has ever.
+    pub of: String,
+    /// None if it has ended.
+    pub publisher: Option<Publisher<u64>>,
     pub model: Topic,
 }
 
@@ -46,11 +50,18 @@ pub struct Subscribed {
     pub id: u64,
     pub site: usize,
     pub topic: usize,
+    pub terms: Terms,
     pub subscriber: asynchronous::Subscriber<ByHand, u64>,
+    /// What was lost of publishers that have gone.
+    pub lost: u32,
+    /// Whose the last message was, unless publishers came or went since.
+    pub last: Option<String>,
 }
 
 pub struct Held {
     pub reader: u64,
+    /// The publisher's node.
+    pub of: String,
     pub site: usize,
     pub topic: usize,
     pub number: u64,
@@ -63,7 +74,7 @@ pub struct Ground {
     done: u64,
     directory: tempfile::TempDir,
     pub sites: Vec<Site>,
-    pub topics: [Option<Published>; TOPICS],
+    pub topics: [Vec<Published>; TOPICS],
     pub subscribed: Vec<Subscribed>,
     pub held: Vec<Held>,
     pub numbers: u64,
@@ -110,13 +121,13 @@ impl Ground {
 
     fn site(&mut self, site: usize) -> Site {
         self.lives += 1;
-        let options = Options::new(format!("node{}", self.lives));
-        let options = options.directory(self.directory.path());
+        let name = format!("node{}", self.lives);
+        let options = Options::new(&name).directory(self.directory.path());
         let node = Node::with(options).unwrap();
         let add = move |number: &u64| number + site as u64;
         node.serve::<u64, u64>(&format!("add{site}"), add).unwrap();
         let node = asynchronous::Node::new(node, |_| Ok(ByHand)).unwrap();
-        Site { node, clients: BTreeMap::new(), leaked: false }
+        Site { name, node, clients: BTreeMap::new(), leaked: false }
     }
 
     /// SplitMix64.
@@ -147,6 +158,27 @@ impl Ground {
         }
     }
 
+    /// Has a subscriber, of which nothing waits to be taken, hear so many publishers.
+    pub fn hears(&self, subscribed: &Subscribed, count: usize) {
+        let begin = Instant::now();
+        let Subscribed { site, subscriber, .. } = subscribed;
+        while subscriber.blocking().publishers() != count {
+            for site in &self.sites {
+                site.node.blocking().turn().unwrap();
+            }
+            let mut set = WaitSet::new(self.sites[*site].node.blocking());
+            set.subscriber(subscriber.blocking()).unwrap();
+            assert_eq!(set.wait(AT_ONCE).unwrap(), []);
+            std::thread::sleep(Duration::from_micros(20));
+            assert!(begin.elapsed() < SOON, "it hears not {count}");
+        }
+    }
+
+    /// The publisher of this node.
+    pub fn published(&mut self, topic: usize, of: &str) -> Option<&mut Published> {
+        self.topics[topic].iter_mut().find(|one| one.of == of)
+    }
+
     pub fn operate(&mut self) {
         self.done += 1;
         match self.random(1000) {
@@ -174,8 +206,14 @@ impl Ground {
     fn send(&mut self, topic: usize) {
         let how = self.random(8);
         let number = self.numbers;
-        let Some(published) = &mut self.topics[topic] else { return };
-        let Published { publisher, model, .. } = published;
+        if self.topics[topic].is_empty() {
+            return;
+        }
+        let which = self.random(self.topics[topic].len());
+        let Published { publisher: Some(publisher), model, .. } = &mut self.topics[topic][which]
+        else {
+            return;
+        };
         if how == 0 {
             // What is not sent is nobody's, and what was taken back for it is lost.
             let room = model.lend().is_some();
@@ -206,74 +244,6 @@ impl Ground {
                     _ => "send: taken back from some",
                 });
             }
-        }
-    }
-
-    fn publish(&mut self) {
-        let (site, topic) = (self.random(NODES), self.random(TOPICS));
-        let (slots, subscribers) = (1 + self.random(30), self.random(5));
-        let keeps = self.random(slots.min(6));
-        let node = self.sites[site].node.blocking();
-        let wish = node.topic(&name(topic)).slots(slots as u32).subscribers(subscribers as u32);
-        let wish = wish.history(keeps as u32).patience(AT_ONCE);
-        match &self.topics[topic] {
-            Some(published) if published.site == site => {
-                let made = wish.publisher::<u64>();
-                assert_eq!(made.err(), Some(Error::Offered(name(topic))));
-                return self.did("publish: already there");
-            }
-            Some(_) => {
-                let made = wish.publisher::<i64>();
-                assert!(matches!(made.err(), Some(Error::Types { .. })));
-                return self.did("publish: types");
-            }
-            None => {}
-        }
-        let made = wish.publisher::<u64>();
-        let publisher = made.map_err(|error| error.to_string()).unwrap();
-        let model = Topic::new(slots, subscribers, keeps);
-        self.topics[topic] = Some(Published { site, publisher, model });
-        self.did("publish: topic");
-    }
-
-    /// A publisher ends. Those of its subscribers that look have what it published, and are told
-    /// so; the others are dropped.
-    fn unpublish(&mut self) {
-        let topic = self.random(TOPICS);
-        self.topic_ends(topic);
-    }
-
-    fn topic_ends(&mut self, topic: usize) {
-        let Some(Published { publisher, mut model, .. }) = self.topics[topic].take() else {
-            return;
-        };
-        drop(publisher);
-        let all = std::mem::take(&mut self.subscribed);
-        let (of, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| one.topic == topic);
-        self.subscribed = rest;
-        for Subscribed { id, subscriber, .. } in of {
-            if self.random(2) == 0 {
-                continue;
-            }
-            // It gives back what it holds, or as many are held as may be.
-            self.held.retain(|held| held.reader != id);
-            let reader = model.reader(id);
-            reader.held.clear();
-            loop {
-                let expected = reader.take();
-                match self.until(subscriber.receive()) {
-                    Ok(sample) => {
-                        assert_eq!(sample.read().map(Took::Message), Ok(expected));
-                        reader.held.clear();
-                    }
-                    Err(error) => {
-                        assert_eq!(error, Error::Gone(name(topic)));
-                        assert_eq!(expected, Took::Nothing);
-                        break;
-                    }
-                }
-            }
-            self.did("take: gone");
         }
     }
 
@@ -321,8 +291,9 @@ impl Ground {
 
     fn end_of(&mut self, site: usize) {
         for topic in 0..TOPICS {
-            if self.topics[topic].as_ref().is_some_and(|published| published.site == site) {
-                self.topic_ends(topic);
+            let which = self.topics[topic].iter().position(|published| published.site == site);
+            if let Some(which) = which {
+                self.publisher_ends(topic, which);
             }
         }
         while let Some(at) = self.held.iter().position(|held| held.site == site) {
@@ -333,7 +304,7 @@ impl Ground {
             let subscribed = self.subscribed.swap_remove(at);
             self.leaves(subscribed);
         }
-        let Site { node, clients, leaked } = &mut self.sites[site];
+        let Site { node, clients, leaked, .. } = &mut self.sites[site];
         clients.clear();
         if *leaked {
             // It lives on, and would be called in vain.

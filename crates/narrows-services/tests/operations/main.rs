@@ -6,6 +6,7 @@
 
 mod ground;
 mod model;
+mod publishers;
 mod readers;
 
 use std::time::Instant;
@@ -13,9 +14,9 @@ use std::time::Instant;
 use ground::Ground;
 
 /// Enough for every end of every operation to be met.
-const FEW: u64 = 8000;
+const FEW: u64 = 16_000;
 /// What has to be met: an operation, and how it ended.
-const WANTED: [&str; 27] = [
+const WANTED: [&str; 30] = [
     "call: answered",
     "call: dropped half-way",
     "call: gone",
@@ -28,6 +29,8 @@ const WANTED: [&str; 27] = [
     "loan: dropped",
     "loan: sent",
     "publish: already there",
+    "publish: another",
+    "publish: one ends",
     "publish: topic",
     "publish: types",
     "send: all have it",
@@ -36,6 +39,7 @@ const WANTED: [&str; 27] = [
     "send: taken back from some",
     "subscribe: full",
     "subscribe: terms",
+    "subscribe: to several",
     "subscribe: types",
     "subscribe: with history",
     "subscribe: without history",

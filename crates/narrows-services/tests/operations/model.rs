@@ -14,7 +14,7 @@ pub struct Terms {
 }
 
 /// A subscriber, as its publisher has it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reader {
     pub id: u64,
     pub terms: Terms,
@@ -36,6 +36,16 @@ impl Reader {
 
     fn waits_for(&self, number: u64) -> bool {
         !self.left && self.queue.contains(&Some(number))
+    }
+
+    /// Whether there is a message that it may take.
+    pub fn may_take(&self) -> bool {
+        self.held.len() < self.terms.holds && self.queue.iter().any(Option::is_some)
+    }
+
+    /// What it takes next; that it holds as many as it may even if there is nothing.
+    pub fn take_if_it_may(&mut self) -> Took {
+        if self.held.len() < self.terms.holds { self.take() } else { Took::Holds }
     }
 
     /// What it takes next, if it may.
@@ -81,10 +91,12 @@ pub enum Joined {
     Done { caught_up: usize },
 }
 
-/// A topic.
-#[derive(Debug)]
+/// A topic of one publisher.
+#[derive(Clone, Debug)]
 pub struct Topic {
     pub slots: usize,
+    /// How many slots there may be.
+    most: usize,
     pub subscribers: usize,
     pub keeps: usize,
     pub readers: Vec<Reader>,
@@ -92,8 +104,26 @@ pub struct Topic {
 }
 
 impl Topic {
-    pub fn new(slots: usize, subscribers: usize, keeps: usize) -> Topic {
-        Topic { slots, subscribers, keeps, readers: Vec::new(), history: VecDeque::new() }
+    /// So many slots, which may become so many.
+    pub fn new((slots, most): (usize, usize), subscribers: usize, keeps: usize) -> Topic {
+        let (readers, history) = Default::default();
+        Topic { slots, most, subscribers, keeps, readers, history }
+    }
+
+    /// Has at least so many slots more, if there may be so many.
+    fn grow(&mut self, least: usize) -> bool {
+        let left = self.most - self.slots;
+        let count = self.slots.min(left / 2).max(least);
+        if count <= left {
+            self.slots += count;
+        }
+        count <= left
+    }
+
+    /// Whether it lets all of these in.
+    pub fn admits(&self, all: &[Terms]) -> bool {
+        let mut trial = self.clone();
+        all.iter().all(|terms| matches!(trial.join(u64::MAX, *terms), Joined::Done { .. }))
     }
 
     pub fn reader(&mut self, id: u64) -> &mut Reader {
@@ -145,7 +175,7 @@ impl Topic {
         if self.readers.iter().any(blocks) {
             return None;
         }
-        if self.used().len() < self.slots { Some(0) } else { self.revoke() }
+        if self.used().len() < self.slots || self.grow(1) { Some(0) } else { self.revoke() }
     }
 
     pub fn send(&mut self, number: u64) -> Sent {
@@ -184,12 +214,12 @@ impl Topic {
         let mut reader =
             Reader { id, terms, queue: VecDeque::new(), held: Vec::new(), lost: 0, left: false };
         let taken: usize = self.readers.iter().map(Reader::kept).sum();
-        let deep = terms.depth > self.slots.next_power_of_two();
-        if deep || taken + reader.kept() + self.keeps + 1 > self.slots {
-            return Joined::Terms;
-        }
         if self.readers.len() == self.subscribers {
             return Joined::Full;
+        }
+        let needed = taken + reader.kept() + self.keeps + 1;
+        if needed > self.slots && !self.grow(needed - self.slots) {
+            return Joined::Terms;
         }
         let skipped = self.history.len().saturating_sub(history);
         reader.queue.extend(self.history.iter().skip(skipped).copied().map(Some));

@@ -1,7 +1,7 @@
 //! Control messages: what two stacks say to each other. docs/WIRE.md has the bytes.
 
 use crate::link::{Name, Reply};
-use crate::memory::IN_SLOT;
+use crate::memory::CONTROL;
 use crate::strategy::{ENCODED, SHORT, Strategy};
 
 const OPEN_FUNCTION: u8 = 1;
@@ -44,8 +44,8 @@ impl From<Reply> for Control {
 
 impl Control {
     /// The bytes and how many of them count.
-    pub fn encode(&self) -> ([u8; IN_SLOT], usize) {
-        let mut b = [0; IN_SLOT];
+    pub fn encode(&self) -> ([u8; CONTROL], usize) {
+        let mut b = [0; CONTROL];
         let len = match self {
             Control::OpenFunction(name) => {
                 let text = name.as_str().as_bytes();

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::look::More;
 use super::packed::Packed;
 use super::{Address, Arrived, Failure, Node, Port, PortError, Select, Source};
-use crate::link::EntryId;
+use crate::link::{EntryId, LinkId};
 use crate::memory::Kind;
 use crate::platform::{Instant, Lost, Platform, Woken};
 
@@ -38,6 +38,15 @@ pub struct Received {
 }
 
 impl Received {
+    /// The same, copied by its parts: copied as a whole, it is read in pieces larger than those that
+    /// were stored, and such a load waits until the stores before it have left the store buffer.
+    #[inline(always)]
+    fn by_parts(&self) -> Received {
+        let Received { what, from: Address { link, port }, len, priority, tag } = *self;
+        let link = LinkId { index: link.index, life: link.life };
+        Received { what, from: Address { link, port }, len, priority, tag }
+    }
+
     /// The payload, in the buffer that it was received into: as much of it as fitted there.
     ///
     /// ```
@@ -320,11 +329,22 @@ impl<P: Platform> Node<P> {
         Packed::OTHER
     }
 
-    // What is no message is not returned by a call: its result would have a place in memory, and so
-    // would a message in its stead.
     #[inline(always)]
     fn unpack(&self, packed: Packed) -> Result<Option<Received>, PortError> {
-        packed.unpack().map_or_else(|| self.other.map(Some), Ok)
+        match packed.unpack() {
+            Some(received) => Ok(received),
+            None => self.other_by_parts().map(Some),
+        }
+    }
+
+    // What is no message is not returned by a call, nor taken as a whole from where it lies: it
+    // would have a place in memory, and so would a message in its stead.
+    #[inline(always)]
+    fn other_by_parts(&self) -> Result<Received, PortError> {
+        match &self.other {
+            Ok(received) => Ok(received.by_parts()),
+            Err(error) => Err(*error),
+        }
     }
 
     /// As [`Node::try_receive_into`], waiting for a message until the deadline.
@@ -351,7 +371,10 @@ impl<P: Platform> Node<P> {
         within: Option<Duration>,
     ) -> Result<Received, PortError> {
         let packed = self.receive_packed(port, buffer, within);
-        packed.unpack().flatten().map_or_else(|| self.other, Ok)
+        match packed.unpack() {
+            Some(Some(received)) => Ok(received),
+            _ => self.other_by_parts(),
+        }
     }
 
     #[inline(never)]

@@ -2,8 +2,12 @@
 
 use super::Corrupt;
 
-/// Bytes of payload that travel in a slot of a 64-byte line, and the most any slot carries.
-pub const IN_SLOT: usize = 48;
+/// The most bytes of payload that a slot carries: those of a slot of 128 bytes.
+pub const IN_SLOT: usize = 112;
+/// Bytes of payload on the first cache line of a slot, where it has 64.
+const NEAR: u32 = 48;
+/// The longest word between two stacks in bytes.
+pub const CONTROL: usize = 48;
 /// The longest message in bytes.
 pub const MAX_MESSAGE: u32 = (1 << 24) - 1;
 
@@ -107,7 +111,7 @@ impl Descriptor {
         let [first, ports, _] = words;
         let block = block.map_or(Block::NONE, |b| b.0);
         let last = u32::from(block) << 16 | u32::from(tag);
-        [first | len << 8 | Descriptor::of_urgency(priority), ports, last]
+        [first | Descriptor::of_size(len, priority), ports, last]
     }
 
     /// Reads the words of the usual message back: one whose credit may gather. None for others.
@@ -121,6 +125,18 @@ impl Descriptor {
     #[inline(always)]
     pub(crate) fn of_urgency(priority: u8) -> u32 {
         u32::from(priority & 7) << 2
+    }
+
+    /// The first word's parts that say a length and a priority.
+    #[inline(always)]
+    pub(crate) fn of_size(len: u32, priority: u8) -> u32 {
+        len << 8 | Descriptor::of_urgency(priority)
+    }
+
+    /// Whether the first word is of a message that does not fit the first cache line of a slot.
+    #[inline(always)]
+    pub(crate) fn is_long(first: u32) -> bool {
+        first >> 8 > NEAR
     }
 
     /// The priority that the first word says.

@@ -21,7 +21,7 @@ pub use delivery::{
     Delivery, MAX_HOLDS, NOTE_WORDS, NoRoom, Overflow, Sample, Subscription, Terms, TooMany, leave,
     queue_words,
 };
-pub use descriptor::{Ack, Block, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};
+pub use descriptor::{Ack, Block, CONTROL, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};
 pub use layout::{Class, Layout, LayoutError, MAX_CHANNELS, MAX_CLASSES, Ring};
 pub use page::{page_room, page_version, read_page, write_page};
 pub use pool::{Pool, PoolError, Stock};

@@ -3,8 +3,8 @@
 
 use super::channel::Channels;
 use super::{
-    Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Next, Pool, PoolError,
-    Producer, Reclaimer, Returner, Ring,
+    Ack, Block, CONTROL, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Next, Pool,
+    PoolError, Producer, Reclaimer, Returner, Ring,
 };
 use crate::platform::{
     Memory, OutOfRange, OwnMemory, PeerWords, Platform, Watch, Words, WordsMut as _,
@@ -80,7 +80,9 @@ pub struct Taken {
 
 impl<P: Platform> Shared<P> {
     /// Bytes of payload that travel in a slot of either ring.
-    pub const IN_SLOT: usize = if P::LINE < 64 { P::LINE as usize - 16 } else { IN_SLOT };
+    pub const IN_SLOT: usize = P::LINE as usize - 16;
+    /// Bytes of it that are read of any message.
+    const AT_LEAST: usize = if Self::IN_SLOT < CONTROL { Self::IN_SLOT } else { CONTROL };
 
     /// Puts the two halves of a link together. The peer's header is checked here.
     ///
@@ -302,11 +304,13 @@ impl<P: Platform> Shared<P> {
         let mut taken = Taken { descriptor, in_slot: [0; IN_SLOT] };
         match descriptor.block {
             None => {
-                if descriptor.len as usize > Self::IN_SLOT {
+                let len = descriptor.len as usize;
+                if len > Self::IN_SLOT {
                     return Err(Corrupt::Length);
                 }
-                // Not a byte of the next slot: its writer may be at it.
-                self.rx.payload(taken.in_slot.get_mut(..Self::IN_SLOT).unwrap_or_default());
+                // Of the first line all: how much that is, is known before the message is there.
+                let read = len.max(Self::AT_LEAST);
+                self.rx.payload(taken.in_slot.get_mut(..read).unwrap_or_default());
             }
             Some(block) => {
                 let (offset, size) = self.theirs.block(block).ok_or(Corrupt::Block)?;
@@ -317,7 +321,8 @@ impl<P: Platform> Shared<P> {
                 if descriptor.kind == Kind::Control {
                     // Where slots are short a control message comes in a block: it is taken out
                     // here, so that above this layer it looks as if it had travelled in its slot.
-                    let to = taken.in_slot.get_mut(..descriptor.len as usize);
+                    let to = taken.in_slot.get_mut(..CONTROL);
+                    let to = to.and_then(|to| to.get_mut(..descriptor.len as usize));
                     let read = self.peer.read(offset, to.ok_or(Corrupt::Control)?);
                     read.map_err(|_| Corrupt::Block)?;
                     taken.descriptor.block = None;
@@ -325,7 +330,7 @@ impl<P: Platform> Shared<P> {
                 }
             }
         }
-        self.rx.advance(descriptor.priority);
+        self.rx.advance(Descriptor::of_size(descriptor.len, descriptor.priority));
         Ok(Some(taken))
     }
 

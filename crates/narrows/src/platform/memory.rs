@@ -48,6 +48,10 @@ pub trait Words {
     /// Hints that a slot will be read soon.
     #[inline(always)]
     fn prefetch_to_read(&self, _at: u32) {}
+    /// Hints that the slot that begins at word `at` is looked at until it is written: where it is
+    /// longer than a cache line, the rest of it is to come together with its first line.
+    #[inline(always)]
+    fn expect_rest(&self, _at: u32) {}
 }
 
 /// Words of this node's own memory: the only ones it may store to.
@@ -70,15 +74,17 @@ pub trait WordsMut: Words {
         }
         self.store_release(at, sequence);
     }
-    /// Hints that a slot will be stored to soon.
+    /// Hints that a slot will be stored to soon, and its first cache line first.
     fn prefetch(&self, _at: u32) {}
+    /// The same of what a slot has behind its first cache line.
+    fn prefetch_rest(&self, _at: u32) {}
     /// Slots whose lines a writer fetches together before it fills them, a power of two; 0 where
     /// that is of no use. The lines that a reader has looked at since come at the first store
     /// alone, and one by one each would hold up the fence behind its message.
     const TOGETHER: u32 = 0;
-    /// Stores something to the last word of [`WordsMut::TOGETHER`] slots of `line` words, the first
-    /// of which begins at word `at`, a multiple of that: their lines come at the same time. All of
-    /// them are free, so nobody reads what it is.
+    /// Stores something to the last word of [`WordsMut::TOGETHER`] slots of `line` words, or of their
+    /// first cache lines. The first slot begins at word `at`, a multiple of that: their lines come at
+    /// the same time. All of them are free, so nobody reads what it is.
     #[inline(always)]
     fn fetch_to_write(&self, at: u32, line: u32) {
         for slots in 1..=Self::TOGETHER {

@@ -12,7 +12,7 @@ use crate::word;
 use crate::words::{OwnWords, PeerWords, Range};
 
 /// The host's.
-pub const LINE: u32 = 64;
+pub const LINE: u32 = 128;
 
 /// What the host's words reach memory by.
 pub mod sync {

@@ -1,13 +1,15 @@
 //! Getting endpoints and giving them back, deleting them, and the attributes of a node's own.
 
 use narrows::link::LinkId;
+use narrows::memory::Layout;
+use narrows::platform::Platform as _;
 
 use super::super::attribute::{
-    Attributes, GET_COUNT, GET_SOURCE, INBOX, NUM_RECV_BUFFERS, STATUS, size,
+    Attributes, GET_COUNT, GET_SOURCE, INBOX, NUM_RECV_BUFFERS, NUM_SEND_BUFFERS, STATUS, size,
 };
 use super::super::control::{Place, Said};
 use super::super::foreign::Output;
-use super::super::home::Home;
+use super::super::home::{Home, On};
 use super::super::id::{EndpointId, Handle};
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
@@ -179,6 +181,7 @@ impl<H: Home> Node<H> {
                 Some(node) => [node.domain(), node.node()],
                 None => [u32::MAX; 2],
             },
+            NUM_SEND_BUFFERS => [Layout::usual_slots(On::<H>::LINE), 0],
             NUM_RECV_BUFFERS => [INBOX.saturating_sub(waiting), 0],
             STATUS => [self.channel_flags(endpoint), 0],
             _ => [endpoint.attributes.get(number).ok_or(Status::AttrNum)?, 0],

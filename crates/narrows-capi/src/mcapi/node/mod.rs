@@ -32,7 +32,7 @@ use narrows::platform::{Lost, Platform};
 use narrows::strategy::{Placement, Strategy};
 use narrows_host::Bell;
 
-use super::attribute::{INBOX, LONGEST, SLOTS};
+use super::attribute::{INBOX, LONGEST};
 use super::control::{Control, Said};
 use super::endpoint::{Endpoints, MAX_ENDPOINTS};
 use super::home::{Home, On};
@@ -115,7 +115,7 @@ pub(super) struct Node<H: Home> {
 pub fn layout(line: u32) -> Option<Layout> {
     let class = |size, count| Class { placement: PLACEMENT, size, count };
     let classes = [class(64, 128), class(1024, 64), class(8192, 32), class(LONGEST, 16)];
-    let layout = Layout::new(line, SLOTS, &classes).ok()?;
+    let layout = Layout::new(line, Layout::usual_slots(line), &classes).ok()?;
     // One more, for what nodes say to each other.
     layout.with_channels(MAX_CHANNELS + 1, CHANNEL_SLOTS).ok()
 }

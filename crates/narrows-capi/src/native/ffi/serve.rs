@@ -21,7 +21,7 @@ pub unsafe extern "C" fn narrows_offer(
         let called = unsafe { name(called) }?;
         let body = function.ok_or(Code::Argument)?;
         table::node(node as usize, |state| {
-            state.offer(Offered::new(node::name(called)?, body, user as usize))
+            state.offer(None, node::name(called)?, Offered::new(body, user as usize))
         })
     };
     answer(offer())

@@ -7,6 +7,7 @@ use narrows_services::Signature;
 use super::{Body, Out, name, text, within};
 use crate::native::code::{Code, Outcome, answer, hurried};
 use crate::native::node;
+use crate::native::served::Offered;
 use crate::native::table;
 
 /// `narrows_seen`.
@@ -40,7 +41,10 @@ pub unsafe extern "C" fn narrows_offer_service(
         // SAFETY: as was promised.
         let signature = unsafe { signature(service, request, response) }?;
         let body = function.ok_or(Code::Argument)?;
-        table::node(node as usize, |state| state.offer_service(&signature, body, user as usize))
+        table::node(node as usize, |state| {
+            let offered = Offered::new(body, user as usize);
+            state.offer(Some(&signature), *signature.function(), offered)
+        })
     };
     answer(offer())
 }

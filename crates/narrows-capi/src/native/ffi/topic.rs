@@ -20,6 +20,7 @@ pub struct Topic {
     slots: u32,
     subscribers: u32,
     history: u32,
+    limit: u32,
 }
 
 /// `narrows_subscription`.
@@ -57,20 +58,20 @@ pub unsafe extern "C" fn narrows_open_publisher(
     let open = || {
         // SAFETY: as was promised.
         let (out, topic, types) = unsafe { (Out::new(publisher)?, name(topic)?, name(types)?) };
-        let end = offset_of!(Topic, history) + size_of::<u32>();
-        let usual = Topic { size: 0, slots: 0, subscribers: 0, history: 0 };
+        let end = offset_of!(Topic, limit) + size_of::<u32>();
+        let usual = Topic { size: 0, slots: 0, subscribers: 0, history: 0, limit: 0 };
         // SAFETY: as was promised.
         let how = unsafe { known(options, end, usual, "narrows_topic") }?;
         table::node(node as usize, |state| {
-            if state.serves(topic) {
-                return Err(Code::Taken.into());
-            }
             let mut wish = state.node.topic(topic).history(how.history);
             if how.slots > 0 {
                 wish = wish.slots(how.slots);
             }
             if how.subscribers > 0 {
                 wish = wish.subscribers(how.subscribers);
+            }
+            if how.limit > 0 {
+                wish = wish.limit(how.limit);
             }
             let publishing = Publishing::new(wish.outlet(types, longest)?);
             let handle = keep(&mut state.publishers, (Kind::Publisher, state.slot), publishing);

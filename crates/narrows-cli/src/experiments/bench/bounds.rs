@@ -16,7 +16,7 @@ use crate::rig::series::{NS, Series};
 
 const ROUNDS: u16 = 31;
 const SHORT: usize = 48;
-const LINE: usize = 64;
+const IN_BLOCK: usize = 128;
 const LARGE: usize = 65536;
 /// Late answers of a batch: each takes a millisecond and more.
 const LATE: u64 = 32;
@@ -128,8 +128,8 @@ fn plans(large: usize) -> Result<Vec<Plan>, Failure> {
         row("one way, slot", Figure::Rate(Kind::SlotRate), spin, SHORT, least(0.95)),
         row("batches, slot", Figure::RateAll(Kind::SlotRate), spin, SHORT, least(0.95)),
         row("slots, fenced", Figure::FloorRate(Kind::SlotRateFenced), spin, SHORT, None),
-        row("one way, pool", Figure::Rate(Kind::CopyRate), spin, LINE, least(0.95)),
-        row("batches, pool", Figure::RateAll(Kind::CopyRate), spin, LINE, least(0.95)),
+        row("one way, pool", Figure::Rate(Kind::CopyRate), spin, IN_BLOCK, least(0.95)),
+        row("batches, pool", Figure::RateAll(Kind::CopyRate), spin, IN_BLOCK, least(0.95)),
         row("one way, pool", Figure::Volume(Kind::CopyRate), spin, large, least(0.95)),
         row("memcpy, read-only", Figure::FloorVolume(Kind::CopyRateReadOnly), spin, large, None),
         row("asleep", Figure::Trip(Kind::Eventfd), sleep, SHORT, most(1.05)),

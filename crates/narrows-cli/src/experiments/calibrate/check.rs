@@ -11,7 +11,7 @@ use narrows_sim::chip::Chip;
 use serde::Serialize;
 
 /// Sizes of requests and responses in bytes.
-const SIZES: [usize; 6] = [64, 256, 1024, 4096, 16384, 65536];
+const SIZES: [usize; 6] = [128, 256, 1024, 4096, 16384, 65536];
 /// The longest of them.
 pub(super) const LONGEST: usize = 65536;
 /// Calls of a batch in the simulator, where nothing disturbs them.
@@ -122,11 +122,11 @@ mod tests {
             (800.0, -20.0, true),
             (790.0, -21.0, false),
         ] {
-            let row = Row::new(copy(), 64, measured, simulated);
+            let row = Row::new(copy(), 128, measured, simulated);
             assert!((row.deviation_percent - percent).abs() < 1e-6, "{row:?}");
             assert_eq!(row.holds, holds, "{row:?}");
         }
-        let row = Row::new(copy(), 64, Figure { ns: 0.0, ..measured }, 1.0);
+        let row = Row::new(copy(), 128, Figure { ns: 0.0, ..measured }, 1.0);
         assert!(!row.holds);
     }
 

@@ -87,7 +87,7 @@ fn head(parts: &Parts, machine: &Machine) -> String {
     }
     source(
         "rung",
-        &format!("those of 56 bytes, each acknowledged by a bell: {}", said(&parts.rung)),
+        &format!("those of 120 bytes, each acknowledged by a bell: {}", said(&parts.rung)),
     );
     source("calls", "there and back, of so many bytes:");
     for (bytes, [copied, in_place]) in &parts.calls {
@@ -242,9 +242,9 @@ mod tests {
             assert_eq!(core.span(Span::Driver).unwrap().enter, Cost::Time(Time::nanos(300)));
             assert_eq!(core.function("echo"), Cost::Time(Time(500)));
             let from: Vec<u32> = core.serve.iter().map(|one| one.from).collect();
-            assert_eq!(from, [56, 3072, 12288, 24576]);
-            assert_eq!(core.serving(60, false), Time(250));
-            assert_eq!(core.serving(60, true), Time(2000));
+            assert_eq!(from, [120, 3072, 12288, 24576]);
+            assert_eq!(core.serving(124, false), Time(250));
+            assert_eq!(core.serving(124, true), Time(2000));
             assert_eq!(core.interrupt.ring, Cost::Time(Time::nanos(500)));
         }
         let blocks = &chip.memories[chip.link.external];

@@ -9,9 +9,9 @@ use narrows::strategy::{Acknowledgement, Notification, Strategy, Transfer};
 /// Bytes of messages that travel in a slot.
 const SLOT: usize = 48;
 /// Bytes of the shortest messages that are measured in a block.
-const SHORT: usize = 56;
+const SHORT: usize = 120;
 /// Bytes of messages in blocks: none of the sizes that are [checked](super::check).
-pub(super) const SIZES: [usize; 9] = [SHORT, 128, 512, 2048, 3072, 8192, 12288, 24576, LONG];
+pub(super) const SIZES: [usize; 9] = [SHORT, 192, 512, 2048, 3072, 8192, 12288, 24576, LONG];
 /// Of these, those at which calls are measured too.
 const SERVED: [usize; 5] = [SHORT, 3072, 12288, 24576, LONG];
 /// Bytes of a line.

@@ -1,6 +1,6 @@
 //! What copies take more while the other core copies too.
 
-use super::{Bench, LONG, SHORT};
+use super::{Bench, LONG};
 use crate::base::failure::Failure;
 use crate::base::statistics::median;
 use crate::formats::functions::Order;
@@ -30,8 +30,8 @@ impl<P: Place> Bench<'_, P> {
         let by = literal("copy_batched/interrupt/external");
         let opened = self.peer.try_flow("busy", by, long as u32);
         let flow = opened.map_err(|error| self.peer.explain_flow("busy", by, error))?;
-        let order = Order { busy_ns: 0, response: SHORT as u32, call: 0 }.to_bytes();
-        let (mut out, mut back) = (vec![0; long], [0; SHORT]);
+        let order = Order { busy_ns: 0, response: self.short as u32, call: 0 }.to_bytes();
+        let (mut out, mut back) = (vec![0; long], vec![0; self.short]);
         out.get_mut(..order.len()).unwrap_or_default().copy_from_slice(&order);
         let mut more = Vec::new();
         for _ in 0..PAIRS * self.rounds {

@@ -1,6 +1,6 @@
 //! What a call takes more that comes long after the one before.
 
-use super::{Bench, Load, SHORT};
+use super::{Bench, Load};
 use crate::base::failure::{Failure, Kind};
 use crate::base::statistics::median;
 use crate::formats::strategy::literal;
@@ -25,13 +25,14 @@ impl<P: Place> Bench<'_, P> {
         let costs = parameters.costs().map_err(impossible)?;
         let flow = Flow {
             period: Some(REST),
-            request: SHORT as u32,
-            response: SHORT as u32,
+            request: self.short as u32,
+            response: self.short as u32,
             burst: 1,
             depth: 1,
             ..Flow::default()
         };
-        let load = Load { rest_ns: Some(REST.as_nanos() as u64), ..Load::of(SHORT, SHORT) };
+        let load =
+            Load { rest_ns: Some(REST.as_nanos() as u64), ..Load::of(self.short, self.short) };
         let ways = TOLD.map(|told| literal(&format!("copy_batched/{told}/external")));
         // In turns, so that what else the machine does is in all of them. It makes any trip longer:
         // the least is the one that it was in least.

@@ -29,8 +29,8 @@ pub(crate) use idle::idle;
 
 /// Bytes of a message that is no longer than the order in it, and takes no block.
 const LEAST_BYTES: usize = 16;
-/// Bytes of a short message, which yet takes a block.
-const SHORT: usize = 64;
+/// Bytes of a short message, which yet takes a block, at least.
+const LEAST_SHORT: usize = 64;
 /// Bytes of a long one, if blocks are as long.
 pub(crate) const LONG: usize = 8192;
 /// Calls of a point, and those before that do not count.
@@ -72,6 +72,8 @@ struct Bench<'a, P: Place> {
     rounds: usize,
     /// The longest payload that takes no block.
     in_slot: u32,
+    /// A short payload that takes one.
+    short: usize,
     /// The blocks of this side, which are the other's as well.
     classes: Vec<Class>,
 }
@@ -106,7 +108,7 @@ pub(crate) fn measure<P: Place>(
     let (internal, external) = (bench.longest("internal"), bench.longest("external"));
     bench.warm()?;
     let mut parameters = Parameters::default();
-    let short = Load::of(SHORT, SHORT);
+    let short = Load::of(bench.short, bench.short);
 
     // By interrupt, by looking all the time, and by looks so far apart that there is one or two.
     let batched = literal("copy_batched/interrupt/external");
@@ -134,8 +136,8 @@ pub(crate) fn measure<P: Place>(
     // What is left of a polled call is the request and its copies.
     let own = (once.caller - poll * looks(&once)).max(0.0);
     let [mut caller, mut callee] = bench.copies(&told, &looking, internal, external)?;
-    let copies =
-        |access: &Access<f64>| 2.0 * access.block + (access.read + access.write) * SHORT as f64;
+    let bytes = bench.short as f64;
+    let copies = |access: &Access<f64>| 2.0 * access.block + (access.read + access.write) * bytes;
     caller.request = (own - copies(&caller.external)).max(0.0);
     caller.poll = poll;
     caller.interrupt = (told.caller - own).max(0.0);
@@ -195,7 +197,8 @@ impl<'a, P: Place> Bench<'a, P> {
         let longest = |placement| own.longest(placement).min(theirs.longest(placement));
         let classes = own.classes().iter().filter(|class| class.size <= longest(class.placement));
         let classes = classes.copied().collect();
-        Ok(Bench { peer, rounds, in_slot, classes })
+        let short = (in_slot as usize + 1).next_power_of_two().max(LEAST_SHORT);
+        Ok(Bench { peer, rounds, in_slot, short, classes })
     }
 
     /// The longest payload of a placement, up to [`LONG`].
@@ -232,7 +235,7 @@ impl<'a, P: Place> Bench<'a, P> {
     /// What a look in vain takes of the core that is called, from what it does while nothing is
     /// asked of it: in a long time more than in a short one.
     fn idle_looks(&mut self, polled: Strategy, every: u64) -> Result<f64, Failure> {
-        let flow = self.peer.flow("busy", polled, SHORT as u32)?;
+        let flow = self.peer.flow("busy", polled, self.short as u32)?;
         let mut found = Vec::new();
         for _ in 0..self.rounds {
             let mut used = [0.0; 2];

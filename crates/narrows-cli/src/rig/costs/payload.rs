@@ -1,6 +1,6 @@
 //! What payload takes: in slots and blocks, by the cores and by the copy engine.
 
-use super::{Bench, LEAST_BYTES, LONG, Load, Point, SHORT};
+use super::{Bench, LEAST_BYTES, LONG, Load, Point};
 use crate::base::failure::Failure;
 use crate::formats::functions::Order;
 use crate::formats::strategy::literal;
@@ -41,7 +41,7 @@ impl<P: Place> Bench<'_, P> {
     /// Has blocks of each kind been used.
     pub(super) fn warm(&mut self) -> Result<(), Failure> {
         let by = literal("copy_batched/interrupt/external");
-        self.point(by, Load::of(SHORT, SHORT)).map(|_| ())
+        self.point(by, Load::of(self.short, self.short)).map(|_| ())
     }
 
     fn longer(&mut self, by: &str, bytes: usize, other: usize) -> Result<Longer, Failure> {
@@ -70,19 +70,19 @@ impl<P: Place> Bench<'_, P> {
             }
         }
         for (placement, long) in [("internal", internal), ("external", external)] {
-            if long <= SHORT {
+            if long <= self.short {
                 continue;
             }
             let inside = placement == "internal";
             let by = format!("copy_batched/interrupt/{placement}");
             let spin = format!("copy_batched/spin/{placement}");
-            let short = Load::of(SHORT, SHORT);
+            let short = Load::of(self.short, self.short);
             let base = if inside { self.point(literal(&by), short)? } else { *told };
-            let bytes = long - SHORT;
-            let alone = self.longer(&by, long, SHORT)?.than(&base, bytes);
-            let one = self.longer(&by, SHORT, LEAST_BYTES)?.than(&least, 1);
+            let bytes = long - self.short;
+            let alone = self.longer(&by, long, self.short)?.than(&base, bytes);
+            let one = self.longer(&by, self.short, LEAST_BYTES)?.than(&least, 1);
             let base = if inside { self.point(literal(&spin), short)? } else { *looking };
-            let looked = self.longer(&spin, long, SHORT)?;
+            let looked = self.longer(&spin, long, self.short)?;
             // What both copies of a payload take more is divided as what they take otherwise.
             let more =
                 [&looked.out, &looked.back].map(|point| slope(point.trip - base.trip, bytes));
@@ -105,7 +105,7 @@ impl<P: Place> Bench<'_, P> {
             let kinds = alone.into_iter().zip(one).zip(spins);
             for (side, ((alone, one), spin)) in sides.iter_mut().zip(kinds) {
                 // A short payload in a block, less the same in a slot.
-                let bytes = |access: &Access<f64>| (access.write + access.read) * SHORT as f64;
+                let bytes = |access: &Access<f64>| (access.write + access.read) * self.short as f64;
                 let slot = (side.slot.write + side.slot.read) * LEAST_BYTES as f64;
                 let block = (one.write + one.read + slot - bytes(&alone)) / 2.0;
                 let alone = Access { block: block.max(0.0), ..alone };
@@ -126,16 +126,16 @@ impl<P: Place> Bench<'_, P> {
         told: &Point,
         sides: [&Side<f64>; 2],
     ) -> Result<[f64; 2], Failure> {
-        if self.longest("external") < 4 * SHORT {
+        if self.longest("external") < 4 * self.short {
             return Ok([0.0; 2]);
         }
         let by = literal("copy_batched/interrupt/external/granularity=2");
-        let flow = self.peer.flow("busy", by, SHORT as u32)?;
-        let order = Order { busy_ns: 0, response: SHORT as u32, call: 0 }.to_bytes();
-        let (mut out, mut back) = ([0; SHORT], [0; SHORT]);
+        let flow = self.peer.flow("busy", by, self.short as u32)?;
+        let order = Order { busy_ns: 0, response: self.short as u32, call: 0 }.to_bytes();
+        let (mut out, mut back) = (vec![0; self.short], vec![0; self.short]);
         out.get_mut(..order.len()).unwrap_or_default().copy_from_slice(&order);
         let asked = [self.peer.cpu_time()?, self.peer.cpu_time()?];
-        let (before, calls) = self.counts(&by, Load::of(2 * SHORT, 2 * SHORT));
+        let (before, calls) = self.counts(&by, Load::of(2 * self.short, 2 * self.short));
         let mut used = Duration::ZERO;
         for number in 0..before + calls {
             if number == before {
@@ -163,7 +163,8 @@ impl<P: Place> Bench<'_, P> {
             caller.as_secs_f64() / f64::from(calls) - told.caller,
             served.as_secs_f64() / f64::from(before + calls) - told.callee,
         ];
-        let bytes = sides.map(|side| (side.external.read + side.external.write) * SHORT as f64);
+        let bytes =
+            sides.map(|side| (side.external.read + side.external.write) * self.short as f64);
         Ok([(found[0] - bytes[0]).max(0.0), (found[1] - bytes[1]).max(0.0)])
     }
 
@@ -178,14 +179,15 @@ impl<P: Place> Bench<'_, P> {
         // Two such requests and their lengths are a message.
         let half = fit.map(|class| class.size as usize / 2).max().unwrap_or(0);
         let long = half.saturating_sub(LEAST_BYTES).min(LONG);
-        if long <= SHORT {
+        if long <= self.short {
             return Ok(0.0);
         }
+        let short = self.short;
         let mut more = |bytes: usize| -> Result<f64, Failure> {
-            let load = Load::of(bytes, SHORT);
+            let load = Load::of(bytes, short);
             Ok(self.point(gathered, load)?.caller - self.point(alone, load)?.caller)
         };
-        Ok(slope(more(long)? - more(SHORT)?, long - SHORT))
+        Ok(slope(more(long)? - more(short)?, long - short))
     }
 
     /// The copy engine in a memory whose blocks are so long, and what keeping caches right takes of
@@ -198,30 +200,31 @@ impl<P: Place> Bench<'_, P> {
         long: usize,
     ) -> Result<(Engine<f64>, [f64; 2]), Failure> {
         let by = literal(&format!("copy_engine/interrupt/{placement}/fragment=65536"));
-        if long <= SHORT {
+        if long <= self.short {
             return Ok(Default::default());
         }
-        let there = self.peer.try_flow("busy", by, SHORT as u32);
+        let there = self.peer.try_flow("busy", by, self.short as u32);
         let Ok(flow) = there else { return Ok(Default::default()) };
         let closed = self.peer.node.flow(flow).close();
         closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
-        let short = self.point(by, Load::of(SHORT, SHORT))?;
+        let short = self.point(by, Load::of(self.short, self.short))?;
         let longer = self.point(by, Load::of(long, long))?;
         let of = |side: &Side<f64>| {
-            2.0 * side.external.block + (side.external.read + side.external.write) * SHORT as f64
+            2.0 * side.external.block
+                + (side.external.read + side.external.write) * self.short as f64
         };
         let copies = of(&parameters.caller) + of(&parameters.callee);
         let own = told.caller - of(&parameters.caller);
         // A descriptor in and one out at each side; the bytes move four times, and each core keeps
         // its caches right for both payloads.
         let descriptor = ((short.caller - own) / 2.0).max(0.0);
-        let bytes = long - SHORT;
+        let bytes = long - self.short;
         let upkeep = [longer.caller - short.caller, longer.callee - short.callee]
             .map(|more| slope(more, 2 * bytes));
         let all = slope(longer.trip - short.trip, 4 * bytes);
         let byte = (all - (upkeep[0] + upkeep[1]) / 2.0).max(0.0);
         let rest = short.trip - (told.trip - copies) - 4.0 * descriptor;
-        let completion = rest / 4.0 - byte * SHORT as f64;
+        let completion = rest / 4.0 - byte * self.short as f64;
         Ok((Engine { descriptor, byte, completion: completion.max(0.0) }, upkeep))
     }
 }

@@ -1,6 +1,6 @@
 //! What comes now and then: calls that take longer than others, ticks, and how late a sleep ends.
 
-use super::{Bench, CALLS, SHORT};
+use super::{Bench, CALLS};
 use crate::base::failure::Failure;
 use crate::base::statistics::median;
 use crate::formats::functions::Order;
@@ -79,9 +79,9 @@ impl<P: Place> Bench<'_, P> {
         calls: u32,
         next: impl Fn(Instant) -> Instant,
     ) -> Result<Vec<(Instant, Instant)>, Failure> {
-        let flow = self.peer.flow("busy", by, SHORT as u32)?;
-        let order = Order { busy_ns: 0, response: SHORT as u32, call: 0 }.to_bytes();
-        let (mut out, mut back) = ([0; SHORT], [0; SHORT]);
+        let flow = self.peer.flow("busy", by, self.short as u32)?;
+        let order = Order { busy_ns: 0, response: self.short as u32, call: 0 }.to_bytes();
+        let (mut out, mut back) = (vec![0; self.short], vec![0; self.short]);
         out.get_mut(..order.len()).unwrap_or_default().copy_from_slice(&order);
         let mut trips = Vec::new();
         for _ in 0..calls {

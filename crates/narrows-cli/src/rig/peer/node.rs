@@ -71,7 +71,7 @@ pub(crate) fn not_opened(error: &OpenError) -> Failure {
 /// What messages of a bench with many links need, and room for one answer of [`service`].
 pub(crate) fn small() -> Option<Layout> {
     let class = |size, count| Class { placement: Placement::External, size, count };
-    Layout::new(Host::LINE, 256, &[class(64, 64), class(1024, 8), class(ANSWER, 1)]).ok()
+    Layout::new(Host::LINE, 256, &[class(Host::LINE, 64), class(1024, 8), class(ANSWER, 1)]).ok()
 }
 
 /// The usual layout, with larger external blocks where messages need them.

@@ -19,7 +19,7 @@ pub const LINKS: usize = 4;
 pub fn layout() -> Layout {
     let class = |placement, size, count| Class { placement, size, count };
     let classes = [class(Placement::Internal, 64, 4), class(Placement::External, 1024, 4)];
-    Layout::new(64, 16, &classes).unwrap()
+    Layout::new(narrows_host::LINE, 16, &classes).unwrap()
 }
 
 pub fn open(directory: &Path, name: &str) -> Host {

@@ -31,7 +31,7 @@ const LIES: u16 = 2;
 fn layout() -> Layout {
     let class = |placement, size, count| Class { placement, size, count };
     let classes = [class(Placement::Internal, 64, 4), class(Placement::External, 4096, 4)];
-    let layout = Layout::new(64, 16, &classes).expect("a layout");
+    let layout = Layout::new(narrows_host::LINE, 16, &classes).expect("a layout");
     layout.with_channels(2, 8).expect("room for channels")
 }
 

@@ -158,7 +158,8 @@ fn the_stacks_own_tests_pass_over_a_bridge() {
         type Platform = Host;
         fn run(&self, caller: Side<'_, Host>, callee: Side<'_, Host>) {
             fn node(directory: &Path, name: &str) -> Node {
-                let layout = Layout::standard(64).and_then(|layout| layout.with_channels(2, 16));
+                let layout = Layout::standard(narrows_host::LINE)
+                    .and_then(|layout| layout.with_channels(2, 16));
                 let place = if name == "caller" { "here" } else { "there" };
                 let options = Options::new(name).directory(directory.join(place));
                 let host = options.layout(layout.expect("possible")).copy_engine(None).open();

@@ -52,7 +52,7 @@ impl<P: Platform> Links<P> {
     #[inline(always)]
     pub fn expect_answer(&self) {
         if let Some(link) = self.at(self.hot) {
-            link.shared.tx.about_to_publish();
+            link.shared.tx.about_to_publish(link.shared.rx.expects_long());
         }
     }
 
@@ -64,7 +64,7 @@ impl<P: Platform> Links<P> {
         let Some(link) = self.at(self.hot).filter(|link| link.lost.is_none()) else { return false };
         (0..looks).any(|_| {
             core::hint::spin_loop();
-            link.shared.rx.ready()
+            link.shared.rx.awaited()
         })
     }
 

@@ -200,22 +200,30 @@ impl Layout {
         Ok(self)
     }
 
-    /// The usual layout: 256 slots; internal blocks few enough to stay in a cache, external ones
+    /// Slots of the usual layouts, in 16 KiB at most.
+    #[must_use]
+    pub const fn usual_slots(line: u32) -> u32 {
+        if line > 64 { 128 } else { 256 }
+    }
+
+    /// The usual layout: [usual slots](Layout::usual_slots); internal blocks few enough to stay in a cache, external ones
     /// enough of them that they do not.
     ///
     /// # Errors
     /// The line is none.
     pub fn standard(line: u32) -> Result<Layout, LayoutError> {
         let class = |placement, size, count| Class { placement, size, count };
+        // A smaller block would take a whole line as well.
+        let least = line.max(64);
         Layout::new(
             line,
-            256,
+            Layout::usual_slots(line),
             &[
-                class(Placement::Internal, 64, 32),
+                class(Placement::Internal, least, 32),
                 class(Placement::Internal, 1024, 16),
                 class(Placement::Internal, 8192, 8),
                 class(Placement::Internal, 65536, 4),
-                class(Placement::External, 64, 256),
+                class(Placement::External, least, 256),
                 class(Placement::External, 1024, 256),
                 class(Placement::External, 8192, 64),
                 class(Placement::External, 65536, 40),
@@ -266,7 +274,7 @@ impl Layout {
     /// Bytes of payload that travel in a slot.
     #[must_use]
     pub fn in_slot(&self) -> u32 {
-        (self.line - 16).min(super::IN_SLOT as u32)
+        self.line - 16
     }
     /// The block sizes.
     #[must_use]

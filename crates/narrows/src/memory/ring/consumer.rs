@@ -49,7 +49,7 @@ pub struct Consumer<O: OwnMemory, Q: Memory> {
     credited: u32,
     /// The last message taken at which credit is held back no longer.
     due: u32,
-    /// The first word of the last message taken, of which the priority is wanted.
+    /// The first word of the last message taken, of which length and priority are wanted.
     last: u32,
     /// How far behind the next slot the one is that it asks for as it takes a message. None unless
     /// messages have gathered: the line of a slot that is not written yet would have to come back
@@ -131,6 +131,22 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.slots.load_acquire(self.at) == self.next
     }
 
+    /// As [`Consumer::ready`], of a receiver that looks until it is.
+    #[inline(always)]
+    pub fn awaited(&self) -> bool {
+        if self.expects_long() {
+            self.slots.expect_rest(self.at);
+        }
+        self.ready()
+    }
+
+    /// Whether the last message did not fit the first cache line of a slot: the next is likely not
+    /// to either, nor an answer.
+    #[inline(always)]
+    pub fn expects_long(&self) -> bool {
+        Descriptor::is_long(self.last)
+    }
+
     /// Messages that are there. It looks at the slot of each.
     pub fn available(&self) -> u32 {
         let there = |ahead: &u32| self.watched(ahead + 1).changed();
@@ -191,14 +207,14 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.slots.read_slot(self.at, to);
     }
 
-    /// Takes the message of [`Consumer::head`]; its slot's copy is no longer needed.
+    /// Takes the message of [`Consumer::head`], of which the first word has length and priority; its
+    /// slot's copy is no longer needed.
     #[inline(always)]
-    pub fn advance(&mut self, priority: u8) {
-        self.take(self.next, Descriptor::of_urgency(priority));
+    pub fn advance(&mut self, first: u32) {
+        self.take(self.next, first);
     }
 
-    /// As [`Consumer::advance`], with the message's first word and the number that was read before
-    /// it was looked at.
+    /// As [`Consumer::advance`], with the number that was read before the message was looked at.
     #[inline(always)]
     pub(in crate::memory) fn take(&mut self, number: u32, first: u32) {
         self.last = first;

@@ -187,10 +187,14 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         }
     }
 
-    /// The next slot is going to be written: its line comes meanwhile.
+    /// The next slot is going to be written, by a message that is `long` or not: its line comes
+    /// meanwhile, or all of it.
     #[inline(always)]
-    pub fn about_to_publish(&self) {
+    pub fn about_to_publish(&self, long: bool) {
         self.slots.prefetch(self.at(self.head));
+        if long {
+            self.slots.prefetch_rest(self.at(self.head));
+        }
     }
 
     /// Whether the receiver has said when it wants to be rung: if not, it need not be. Where

@@ -82,7 +82,7 @@ fn sequence_numbers_wrap_round() {
                 rx.payload(&mut payload);
                 assert_eq!((descriptor.tag, u16::from_le_bytes(payload)), (taken, taken));
                 assert_eq!(tx.recall(taken.into(), &mut payload).map(|d| d.tag), Some(taken));
-                rx.advance(descriptor.priority);
+                rx.advance(Descriptor::of_size(descriptor.len, descriptor.priority));
                 taken += 1;
             }
             assert_eq!(rx.owed(), burst);

@@ -316,7 +316,7 @@ fn a_payload_fills_a_slot_of_each_line_and_no_more() {
             Shared::new(&Core::<L>, own.clone(), peer.clone(), Default::default()).expect("a link")
         };
         let (mut a, mut b) = (end(&of_a, &of_b), end(&of_b, &of_a));
-        let payload = &[7; 48][..room as usize];
+        let payload = &[7; 112][..room as usize];
         let beside = of_a.word(FIRST_SLOT + L);
         a.publish(message(0), Placed::InSlot(payload));
         assert_eq!(of_a.word(FIRST_SLOT + L), beside);
@@ -326,7 +326,7 @@ fn a_payload_fills_a_slot_of_each_line_and_no_more() {
     }
     check::<32>(16);
     check::<64>(48);
-    check::<128>(48);
+    check::<128>(112);
 }
 
 fn would_sleep(end: &super::End) -> bool {

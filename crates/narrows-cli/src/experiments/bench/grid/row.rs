@@ -3,6 +3,7 @@
 use super::carry::{Carried, Pair};
 use super::traffic::Traffic;
 use crate::base::table::{Align, Table, wrap};
+use crate::experiments::advice::Judge;
 use crate::rig::plan::Machine;
 use serde::Serialize;
 
@@ -41,8 +42,11 @@ impl GridRow {
         tried: usize,
     ) -> GridRow {
         let load = best.map(|(_, carried)| carried.load);
+        // What is no difference to `advise` is none here.
         let no_worse = match load {
-            Some(load) => auto.holds() && auto.load <= load * (1.0 + SAVES),
+            Some(load) => {
+                auto.holds() && auto.load <= (load * (1.0 + SAVES)).max(load + Judge::LITTLE)
+            }
             None => true,
         };
         GridRow {
@@ -66,6 +70,11 @@ impl GridRow {
         }
     }
 
+    /// Whether it takes a larger part more than a switch has to save.
+    fn is_more(&self) -> bool {
+        self.difference_percent.is_some_and(|more| more > 100.0 * SAVES)
+    }
+
     fn name(&self) -> String {
         let memory = match self.memory_bytes {
             bytes if bytes % 1024 == 0 => format!("{} KiB", bytes / 1024),
@@ -81,11 +90,15 @@ impl GridRow {
 pub(super) fn notes(rows: &[GridRow]) -> Vec<String> {
     let compared = rows.iter().filter(|row| row.static_load_percent.is_some()).count();
     let worse: Vec<&GridRow> = rows.iter().filter(|row| !row.no_worse).collect();
+    let little = rows.iter().filter(|row| row.no_worse && row.is_more()).count();
     let mut notes = vec![format!(
         "In {} of {compared} cells auto is no worse than the best static strategies that carry the \
-         same sessions and are never late: it takes no more than {} % more of the calling core, \
-         which is the least that a switch has to save, and is never late.",
+         same sessions and are never late: it is never late, and takes no more than {} % more, \
+         which is the least that a switch has to save, or {} % of the calling core. In {little} of \
+         these it takes more than {} % more.",
         compared - worse.len(),
+        100.0 * SAVES,
+        Judge::LITTLE,
         100.0 * SAVES,
     )];
     let without = rows.len() - compared;

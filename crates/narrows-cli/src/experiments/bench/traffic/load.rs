@@ -7,13 +7,12 @@ use narrows::endpoint::{
     Node, Select, SendError, Sink, Source, What,
 };
 use narrows::link::LinkId;
-use narrows::memory::IN_SLOT;
 use narrows::platform::{Instant, Lost, Woken};
 use narrows::strategy::{Notification, Strategy};
 
 use super::PATIENCE;
 use super::linger::{LINGER, linger};
-use super::payload::{LONGEST, Longest, Payloads};
+use super::payload::{LONGEST, Longest, Payloads, SHORT};
 use super::record::{Count, Counts, agree};
 use crate::base::latencies::Latencies;
 use crate::rig::place::Place;
@@ -281,7 +280,7 @@ impl Load {
     /// takes to write one is always the same.
     fn longest(&self, tag: u16) -> usize {
         match tag {
-            KNOCK | SEEN | RUNG => IN_SLOT,
+            KNOCK | SEEN | RUNG => SHORT,
             _ => self.longest.message,
         }
     }

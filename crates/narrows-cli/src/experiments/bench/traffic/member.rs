@@ -21,8 +21,6 @@ use crate::base::failure::{Failure, Kind};
 const IDLE: Duration = Duration::from_millis(2);
 /// The longest run of messages to one peer, and of those taken, without a look at anything else.
 const BURST: usize = 32;
-/// Bytes of a line.
-const LINE: u32 = 64;
 
 /// The name of a member.
 pub fn named(number: u16) -> String {
@@ -38,7 +36,7 @@ fn layout() -> Option<Layout> {
         class(Placement::External, 256, 16),
         class(Placement::External, 4096, 4),
     ];
-    Layout::new(LINE, 64, &classes).ok()
+    Layout::new(narrows_host::LINE, 64, &classes).ok()
 }
 
 /// Opens a member's node.

@@ -2,7 +2,7 @@
 
 use narrows::endpoint::Node;
 use narrows::link::LinkId;
-use narrows::memory::{IN_SLOT, Layout};
+use narrows::memory::Layout;
 use narrows::strategy::Placement;
 
 use crate::rig::place::Place;
@@ -11,6 +11,8 @@ use crate::rig::place::Place;
 pub const LONGEST: usize = 60_000;
 /// The longest payload of a call.
 pub const LONGEST_CALL: usize = 1024;
+/// Bytes that fit a slot of any platform that this runs on.
+pub const SHORT: usize = 48;
 /// Bytes of the number at the beginning.
 const NUMBER: usize = 8;
 /// Payloads that differ in more than their number.
@@ -36,9 +38,9 @@ impl Longest {
         let of = |layout: Layout, count: u32| {
             let all = layout.classes().iter();
             let fit = all.filter(|class| class.placement == placement && class.count >= count);
-            fit.map(|class| class.size as usize).max().unwrap_or(IN_SLOT)
+            fit.map(|class| class.size as usize).max().unwrap_or(SHORT)
         };
-        let least = |count| both.map_or(IN_SLOT, |(own, peer)| of(own, count).min(of(peer, count)));
+        let least = |count| both.map_or(SHORT, |(own, peer)| of(own, count).min(of(peer, count)));
         Longest { message: least(1).min(LONGEST), call: least(ENOUGH).min(LONGEST_CALL) }
     }
 }
