@@ -24,7 +24,9 @@ use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::listed;
 use crate::base::threads;
-use crate::experiments::advice::{Judge, MOST, Question, advise, fits, groups, trial};
+use crate::experiments::advice::{
+    Assignment, Extent, Judge, MOST, Question, advise, fits, groups, trial,
+};
 use crate::experiments::run::longest;
 use crate::formats::recording::{self, Playing};
 use crate::formats::workload::{self, Offers, Presence, Workload};
@@ -202,17 +204,17 @@ impl Asked<'_> {
         let least = self.least();
         self.progress.expect(MOST as u64);
         self.progress.say("simulating");
-        let said = self.said(machine, subjects, true, |machine, subjects, assignments| {
-            let tried = threads::each(assignments, |one| {
-                let fit = fits(machine, subjects, one, least).unwrap_or_default();
-                let on = (chip, machine.dsps);
-                let made =
-                    trial::on_chip(global, on, (workload, &offers), (one, fit), trial::REPEATS);
-                self.progress.step();
-                made
-            });
-            tried.into_iter().collect()
-        })?;
+        let said =
+            self.said(machine, subjects, true, |(machine, subjects), assignments, extent| {
+                let tried = threads::each(assignments, |one| {
+                    let fit = fits(machine, subjects, one, least).unwrap_or_default();
+                    let on = (chip, machine.dsps);
+                    let made = trial::on_chip(global, on, (workload, &offers), (one, fit), extent);
+                    self.progress.step();
+                    made
+                });
+                tried.into_iter().collect()
+            })?;
         Ok(Said {
             clock,
             untimed: chip.cores.get(callee).and_then(|core| offers.untimed(core)),
@@ -245,7 +247,7 @@ impl Asked<'_> {
         let span = span(workload);
         let least = self.least();
         self.progress.say("running");
-        self.said(machine, subjects, false, |machine, subjects, assignments| {
+        self.said(machine, subjects, false, |(machine, subjects), assignments, _| {
             let few: Vec<_> = assignments.iter().take(PROPOSALS).collect();
             let each = span.as_secs_f64() * few.len() as f64;
             let rounds = (BUDGET.as_secs_f64() / each.max(1e-3)) as u32;
@@ -266,15 +268,16 @@ impl Asked<'_> {
         subjects: Vec<Subject>,
         search: bool,
         mut tried: impl FnMut(
-            &Machine,
-            &[Subject],
-            &[Vec<narrows::strategy::Strategy>],
+            (&Machine, &[Subject]),
+            &[Assignment],
+            Extent,
         ) -> Result<Vec<trial::Trial>, Failure>,
     ) -> Result<Said, Failure> {
         let judge = Judge { least: self.least(), load: self.args.load };
         let question =
             Question { machine: &machine, subjects: &subjects, least: judge.least, search };
-        let found = advise(&question, &judge, |all| tried(&machine, &subjects, all))?;
+        let found =
+            advise(&question, &judge, |all, extent| tried((&machine, &subjects), all, extent))?;
         let found = found.map_err(|why| refused(&subjects, &why))?;
         let Some(best) = found.best() else {
             return Err(Failure::new(Kind::Internal, "nothing was tried: report this defect"));
@@ -283,8 +286,12 @@ impl Asked<'_> {
             return Err(Failure::new(Kind::Workload, format!("no strategy carries flow {why}")));
         }
         let repeats = best.loads.len();
+        let (whole, part) = (found.trials.len(), found.looked - found.trials.len());
         let how = if search { "simulated" } else { "run here" };
-        let how = format!("{} strategies were {how}, {repeats} times each", found.trials.len());
+        let mut how = format!("{whole} strategies were {how}, {repeats} times each");
+        if search && part > 0 {
+            how += &format!(", and {part} until they were far from the best");
+        }
         let groups = groups(&subjects)
             .into_iter()
             .map(|flows| Group { name: called(&subjects, &flows), flows });

@@ -1,6 +1,6 @@
 //! Which of what was tried is best.
 
-use super::Trial;
+use super::trial::{Extent, Trial};
 use crate::base::statistics::{deviation, median};
 use crate::formats::strategy::{NOTIFICATIONS, kind};
 use crate::rig::plan::Least;
@@ -13,6 +13,10 @@ const LATENCY: f64 = 0.05;
 const LITTLE: f64 = 0.03;
 /// The part of the responses that may be late where repeats differ by what else a machine does.
 const LATE: f64 = 0.01;
+/// In a glance, what is within so many times that of the least may have it in a whole trial. In a
+/// repeat, what is equal may: all carry the same requests, so they differ by their strategies, and
+/// by the moments at which the other core looks.
+const GLANCE: f64 = 3.0;
 /// Resamplings that say how sure an order is, and what they are drawn by.
 const SAMPLES: usize = 1000;
 const SEED: u64 = 1;
@@ -75,6 +79,24 @@ impl Judge {
         trial.refused.is_none() && !late && trial.load() <= self.load + LITTLE
     }
 
+    /// Of trials that are no whole ones, those that may be the best by a whole one, or equal to it.
+    pub fn near<'t>(&self, trials: &'t [Trial], extent: Extent) -> Vec<&'t Trial> {
+        let times = match extent {
+            Extent::Glance => GLANCE,
+            Extent::Repeat | Extent::Whole => 1.0,
+        };
+        // Nothing that is late in a part is in time in the whole; a load may yet be less.
+        let may_hold = |trial: &&Trial| {
+            let load = (self.load + LITTLE) * (1.0 + times * LOAD);
+            trial.refused.is_none() && trial.late == 0 && trial.load() <= load
+        };
+        let mut near: Vec<&Trial> = trials.iter().filter(may_hold).collect();
+        let least = near.iter().map(|trial| self.value(trial)).fold(f64::INFINITY, f64::min);
+        let far = times * self.within() * least;
+        near.retain(|trial| self.value(trial) - least <= self.little(trial).max(far));
+        near
+    }
+
     /// What is to be least, and what decides between equals.
     pub fn words(&self) -> [&'static str; 2] {
         match self.least {
@@ -98,14 +120,21 @@ impl Judge {
 
     fn is_equal(&self, one: &Trial, other: &Trial) -> bool {
         let (a, b) = (self.value(one), self.value(other));
-        let within = match self.least {
+        let small = (a - b).abs() <= self.little(one).max(self.within() * a.min(b));
+        small || one.noisy && (a - b).abs() <= error(self.repeats(one), self.repeats(other))
+    }
+
+    /// Within what part of the least trials are equal.
+    fn within(&self) -> f64 {
+        match self.least {
             Least::Load => LOAD,
             Least::Latency => LATENCY,
-        };
-        let paced = one.is_paced() && self.least == Least::Load;
-        let little = if paced { LITTLE } else { 0.0 };
-        let small = (a - b).abs() <= little.max(within * a.min(b));
-        small || one.noisy && (a - b).abs() <= error(self.repeats(one), self.repeats(other))
+        }
+    }
+
+    /// By how much what is to be least may differ from that of a trial without anybody minding.
+    pub fn little(&self, trial: &Trial) -> f64 {
+        if trial.is_paced() && self.least == Least::Load { LITTLE } else { 0.0 }
     }
 
     /// All that was tried, the best first: what does not hold comes last.

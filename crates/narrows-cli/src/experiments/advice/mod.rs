@@ -3,7 +3,8 @@
 //! [`propose`](mod@propose) asks the model for the best plan, and for the best of each other kind.
 //! A [`trial`] carries the workload by each of them, on a simulated chip or between two processes
 //! here. [`judge`] compares what was measured. Where trials cost little (on a chip), what lies next
-//! to the best so far is tried too, until nothing of it is better.
+//! to the best so far is tried too, until nothing of it is better; what is far from the best in a
+//! part of a trial is not tried further.
 
 mod judge;
 mod propose;
@@ -13,12 +14,13 @@ pub(crate) mod trial;
 
 pub(crate) use judge::Judge;
 pub(crate) use propose::{groups, same_kind};
-pub(crate) use trial::Trial;
+pub(crate) use trial::{Extent, Trial};
 
 use crate::base::failure::Failure;
 use crate::rig::plan::{Least, Machine, NoPlan, Planner, Subject};
 use narrows::strategy::Strategy;
 use propose::Proposer;
+use std::cell::Cell;
 
 /// A strategy for each flow, in their order.
 pub(crate) type Assignment = Vec<Strategy>;
@@ -39,6 +41,9 @@ pub(crate) struct Question<'a> {
 
 /// What was tried, and what is best of it.
 pub(crate) struct Found {
+    /// How many assignments were tried, in part or as a whole.
+    pub looked: usize,
+    /// The whole trials.
     pub trials: Vec<Trial>,
     /// The places of all trials, the best first.
     pub order: Vec<usize>,
@@ -52,45 +57,71 @@ impl Found {
     }
 }
 
-/// Proposes, tries and judges. `tried` carries a workload by each of the assignments, and is told
-/// the memory that the model gives them.
+/// Proposes, tries and judges. `tried` carries a workload by each of the assignments, as far as it
+/// is told.
 ///
 /// # Errors
 /// What a trial fails with; or why the model has no plan.
 pub(crate) fn advise(
     question: &Question<'_>,
     judge: &Judge,
-    mut tried: impl FnMut(&[Assignment]) -> Result<Vec<Trial>, Failure>,
+    mut tried: impl FnMut(&[Assignment], Extent) -> Result<Vec<Trial>, Failure>,
 ) -> Result<Result<Found, NoPlan>, Failure> {
     let proposer = Proposer::new(question);
-    let first = match proposer.starts() {
+    let mut looked = match proposer.starts() {
         Ok(first) => first,
         Err(why) => return Ok(Err(why)),
     };
-    let mut trials: Vec<Trial> = Vec::new();
-    let mut next = first;
-    loop {
-        next.retain(|one| trials.iter().all(|trial| trial.assignment != *one));
-        next.truncate(MOST.saturating_sub(trials.len()));
-        if next.is_empty() {
+    let calls = Cell::new(0.0);
+    let mut tried = |some: &[Assignment], extent| {
+        let made = tried(some, extent)?;
+        calls.set(calls.get() + made.iter().map(|trial| trial.work).sum::<f64>());
+        Ok::<_, Failure>(made)
+    };
+    let mut trials = tried(&looked, Extent::Whole)?;
+    let mut order = judge.order(&trials);
+    while let Some(best) = order.first().and_then(|at| trials.get(*at)) {
+        if !question.search || calls.get() > CALLS {
             break;
         }
-        let before = judge.order(&trials).first().copied();
-        trials.append(&mut tried(&next)?);
-        let order = judge.order(&trials);
-        let best = order.first().copied();
-        let calls: f64 = trials.iter().map(|trial| trial.work).sum();
-        if !question.search || best == before || calls > CALLS {
+        let mut next = proposer.beside(&best.assignment);
+        next.retain(|one| !looked.contains(one));
+        next.truncate(MOST.saturating_sub(looked.len()));
+        looked.extend_from_slice(&next);
+        // Of what is late, a whole trial says which is so least.
+        if judge.holds(best) {
+            let has = best.assignment.clone();
+            next.push(has.clone());
+            next = sifted(&next, judge, &mut tried)?;
+            next.retain(|one| *one != has);
+        }
+        let before = order.first().copied();
+        trials.append(&mut tried(&next, Extent::Whole)?);
+        order = judge.order(&trials);
+        if order.first().copied() == before {
             break;
         }
-        next = match best.and_then(|best| trials.get(best)) {
-            Some(best) => proposer.beside(&best.assignment),
-            None => Vec::new(),
-        };
     }
-    let order = judge.order(&trials);
     let equal = judge.equal(&trials, &order);
-    Ok(Ok(Found { trials, order, equal }))
+    Ok(Ok(Found { looked: looked.len(), trials, order, equal }))
+}
+
+/// Those of many assignments that are worth a whole trial: what is far from the best of them is so
+/// in a part of one already.
+///
+/// # Errors
+/// What a trial fails with.
+pub(crate) fn sifted(
+    all: &[Assignment],
+    judge: &Judge,
+    mut tried: impl FnMut(&[Assignment], Extent) -> Result<Vec<Trial>, Failure>,
+) -> Result<Vec<Assignment>, Failure> {
+    let mut left = all.to_vec();
+    for extent in [Extent::Glance, Extent::Repeat] {
+        let trials = tried(&left, extent)?;
+        left = judge.near(&trials, extent).into_iter().map(|one| one.assignment.clone()).collect();
+    }
+    Ok(left)
 }
 
 /// What the model gives an assignment.

@@ -1,9 +1,9 @@
 //! Judging of trials that are made up, and proposals for a chip.
 
-use super::Fit;
 use super::judge::Judge;
 use super::propose::{groups, same_kind};
-use super::trial::{Trial, duration};
+use super::trial::{Extent, Trial, duration};
+use super::{Assignment, Fit, sifted};
 use crate::formats::strategy::literal;
 use crate::formats::workload::{Recorded, Source, parse};
 use crate::rig::plan::{Least, Subject};
@@ -74,6 +74,36 @@ fn what_does_not_hold_comes_last_whatever_it_takes() {
 }
 
 #[test]
+fn what_is_far_from_the_best_in_a_part_of_a_trial_has_no_whole_one() {
+    let made = [
+        trial("copy/interrupt", &[10.0], 600.0),
+        trial("copy/poll=5ms", &[10.1], 9000.0),
+        trial("in_place/interrupt", &[11.0], 600.0),
+        Trial { late: 1, ..trial("in_place/poll=5ms", &[9.0], 500.0) },
+        Trial { refused: Some("no".into()), ..trial("copy_engine/interrupt", &[9.0], 500.0) },
+    ];
+    let all: Vec<Assignment> = made.iter().map(|trial| trial.assignment.clone()).collect();
+    let sift = |judge: &Judge, made: &[Trial]| {
+        let mut asked = Vec::new();
+        let left = sifted(&all, judge, |some, extent| {
+            asked.push((extent, some.len()));
+            let of = |one: &Assignment| made.iter().find(|trial| trial.assignment == *one).cloned();
+            Ok(some.iter().filter_map(of).collect())
+        });
+        let left = left.unwrap().iter().map(|one| one[0].to_string()).collect::<Vec<_>>();
+        (left, asked)
+    };
+    let (left, asked) = sift(&LOAD, &made);
+    assert_eq!(left, ["copy/interrupt/external", "copy/poll=5ms/external"]);
+    assert_eq!(asked, [(Extent::Glance, 5), (Extent::Repeat, 2)]);
+    let (left, _) = sift(&LATENCY, &made);
+    assert_eq!(left, ["copy/interrupt/external", "in_place/interrupt/external"]);
+    // What has more than the budget in a part may have less in the whole, if it is hardly more.
+    assert_eq!(sift(&Judge { load: 10.0, ..LOAD }, &made).0.len(), 2);
+    assert!(sift(&Judge { load: 9.0, ..LOAD }, &made).0.is_empty());
+}
+
+#[test]
 fn on_a_noisy_machine_what_repeats_differ_by_is_no_difference_and_one_in_a_hundred_may_be_late() {
     let noisy = |one: Trial| Trial { noisy: true, ..one };
     let slow = noisy(trial("copy/poll=5ms", &[1.0, 2.0, 3.0], 9000.0));
@@ -118,12 +148,13 @@ fn a_trial_lasts_until_each_flow_that_was_recorded_has_called() {
         [[flow]]\nname = \"late\"\nperiod = \"1ms\"\nrequest = 48\nfunction = \"echo\"\n";
     let mut workload = parse(std::path::Path::new("here"), text).unwrap();
     let rate = 2000.0;
-    let before = duration(&workload, rate);
+    let before = duration(&workload, rate, 1);
     assert!(before < Duration::from_secs(1), "{before:?}");
+    assert!(duration(&workload, rate, 4) <= before / 4 + Duration::from_millis(1));
     let at = Duration::from_secs(4);
     let calls = [Recorded { at, request: 48, response: 48 }];
     let Source::Own { recorded, .. } = &mut workload.flows[1].source else { panic!() };
     *recorded = Some(calls[..].into());
-    let after = duration(&workload, rate);
+    let after = duration(&workload, rate, 1);
     assert!(after > at && after <= workload.duration, "{after:?}");
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Repeats of a whole trial on a chip, each of which begins at another moment of the other core's
 /// looks, the requests of the slowest flow in each, and the calls of all flows at most.
-pub(crate) const REPEATS: u32 = 6;
+const REPEATS: u32 = 6;
 const REQUESTS: u32 = 50;
 const CALLS: f64 = 1500.0;
 /// Bytes that take as long to simulate as a call.
@@ -34,8 +34,32 @@ const MANY: f64 = 4.0 * CALLS;
 /// How long the first run takes, by whose pace the others are as long as they are, if no flow has a
 /// period.
 const FIRST: Duration = Duration::from_millis(2);
+/// The part of the first repeat that is a glance.
+const GLANCE: u32 = 4;
 /// The golden ratio's part: repeats begin at moments that are spread evenly.
 const SPREAD: f64 = 0.618_033_988_749_895;
+
+/// How much of a trial on a chip is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Extent {
+    /// The beginning of the first repeat.
+    Glance,
+    /// The first repeat.
+    Repeat,
+    /// All repeats.
+    Whole,
+}
+
+impl Extent {
+    /// Repeats, and what part of the requests each has.
+    fn repeats(self) -> (u32, u32) {
+        match self {
+            Extent::Glance => (1, GLANCE),
+            Extent::Repeat => (1, 1),
+            Extent::Whole => (REPEATS, 1),
+        }
+    }
+}
 
 /// What was measured of an assignment.
 #[derive(Clone, Debug)]
@@ -150,22 +174,23 @@ fn assigned(workload: &Workload, trial: &Trial, repeat: u32) -> Workload {
     made
 }
 
-/// For how long a repeat runs on a chip if the flows make this many calls a second: the whole
-/// workload if flows come and go.
-pub(super) fn duration(workload: &Workload, rate: f64) -> Duration {
+/// For how long a repeat, or such a part of it, runs on a chip if the flows make this many calls a
+/// second: the whole workload if flows come and go.
+pub(super) fn duration(workload: &Workload, rate: f64, part: u32) -> Duration {
     if workload.is_changing() {
         return workload.duration;
     }
+    let calls = CALLS / f64::from(part);
     let most =
-        Duration::from_secs_f64((CALLS / rate.max(1e-6)).min(workload.duration.as_secs_f64()));
+        Duration::from_secs_f64((calls / rate.max(1e-6)).min(workload.duration.as_secs_f64()));
     let span = match workload.slowest() {
-        Some(slowest) => slowest.saturating_mul(REQUESTS).min(most).max(slowest),
+        Some(slowest) => slowest.saturating_mul(REQUESTS / part).min(most).max(slowest),
         None => most,
     };
     span.max(workload.all_heard().min(workload.duration))
 }
 
-/// Tries an assignment on a chip, whose stamps take nothing, in this many repeats.
+/// Tries an assignment on a chip, whose stamps take nothing.
 ///
 /// # Errors
 /// The chip cannot be simulated, or a side of it failed.
@@ -174,8 +199,9 @@ pub(crate) fn on_chip(
     (chip, dsps): (&Chip, u8),
     (workload, offers): (&Workload, &Offers),
     (assignment, fit): (&Assignment, Fit),
-    repeats: u32,
+    extent: Extent,
 ) -> Result<Trial, Failure> {
+    let (repeats, part) = extent.repeats();
     let callees = usize::from(dsps);
     let needs = sim::Needs {
         longest: longest(workload),
@@ -195,7 +221,7 @@ pub(crate) fn on_chip(
         let made = once(&mut peer, (&first, offers), &inputs)?;
         let rate = calls(workload, &made) / made.wall.as_secs_f64();
         let spins = |by: &Strategy| [by.notification, by.at_callee()].contains(&Notification::Spin);
-        let mut span = duration(workload, rate);
+        let mut span = duration(workload, rate, part);
         if assignment.iter().any(spins) && !workload.is_changing() {
             let periods = workload.slowest().unwrap_or_default() * LOOKED;
             span = span.min(LOOKING.max(periods));

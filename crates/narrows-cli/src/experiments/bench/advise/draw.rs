@@ -23,8 +23,19 @@ pub(super) struct Case {
     pub subjects: Vec<Subject>,
 }
 
-/// Draws flows, of which there are at most `flows`, until the model gives them a plan; none if it
-/// never does. `longest` bounds periods, where time is not virtual.
+/// The flows with the strategies that are proposed for an objective.
+pub(super) fn allowed(subjects: &[Subject], least: Least) -> Vec<Subject> {
+    let spins = |by: &Strategy| by.notification == Notification::Spin;
+    let of = |subject: &Subject| {
+        let all = subject.strategies.iter().copied();
+        let all = all.filter(|by| least == Least::Latency || !spins(by));
+        Subject { strategies: all.collect(), ..subject.clone() }
+    };
+    subjects.iter().map(of).collect()
+}
+
+/// Draws flows, of which there are at most `flows`, until the model gives them a plan for either
+/// objective; none if it never does. `longest` bounds periods, where time is not virtual.
 pub(super) fn draw(seed: u64, machine: &Machine, flows: usize, longest: Duration) -> Option<Case> {
     let mut random = Rng::with_seed(seed);
     let short = model::Flow { request: 64, response: 64, burst: 1, depth: 1, ..Default::default() };
@@ -48,6 +59,7 @@ pub(super) fn draw(seed: u64, machine: &Machine, flows: usize, longest: Duration
         }
         let subjects = subjects::subjects(&workload, None, &[], true).ok()?;
         let planned = [Least::Load, Least::Latency].iter().all(|least| {
+            let subjects = allowed(&subjects, *least);
             Planner::new(machine, &subjects, *least).is_ok_and(|it| it.plan().is_ok())
         });
         planned.then_some(Case { workload, subjects })

@@ -4,31 +4,17 @@ use super::draw::Case;
 use crate::base::failure::Failure;
 use crate::base::options::Global;
 use crate::base::threads;
-use crate::experiments::advice::trial::{REPEATS, on_chip};
-use crate::experiments::advice::{Assignment, Fit, Judge, Trial, fits};
+use crate::experiments::advice::trial::on_chip;
+use crate::experiments::advice::{Assignment, Extent, Fit, Judge, Trial, fits, sifted};
 use crate::formats::workload::Offers;
 use crate::rig::plan::{Least, Machine, Planner, Subject};
-use narrows::strategy::{Notification, Strategy};
+use narrows::strategy::Strategy;
 use narrows_sim::chip::Chip;
 use std::collections::HashMap;
 
 /// Strategies of each of several flows that are combined with those of the others: those with which
 /// the flow alone takes least, by either objective.
 const KEPT: usize = 8;
-/// What takes so many times the least load, or the least latency, in one repeat does not have the
-/// least in all: the moments at which the other core looks make less of a difference.
-const FAR: [f64; 2] = [1.1, 1.4];
-
-/// The flows with the strategies that are proposed for an objective.
-pub(super) fn allowed(subjects: &[Subject], least: Least) -> Vec<Subject> {
-    let spins = |by: &Strategy| by.notification == Notification::Spin;
-    let of = |subject: &Subject| {
-        let all = subject.strategies.iter().copied();
-        let all = all.filter(|by| least == Least::Latency || !spins(by));
-        Subject { strategies: all.collect(), ..subject.clone() }
-    };
-    subjects.iter().map(of).collect()
-}
 
 /// Trials of a workload, each made once.
 pub(super) struct Tries<'a> {
@@ -36,8 +22,8 @@ pub(super) struct Tries<'a> {
     chip: &'a Chip,
     machine: &'a Machine,
     case: &'a Case,
-    /// Of all flows, or of one of them as if it were the only one, in so many repeats.
-    made: HashMap<(Option<usize>, u32, Assignment), Trial>,
+    /// Of all flows, or of one of them as if it were the only one.
+    made: HashMap<(Option<usize>, Extent, Assignment), Trial>,
 }
 
 impl<'a> Tries<'a> {
@@ -50,9 +36,9 @@ impl<'a> Tries<'a> {
         Tries { global, chip, machine, case, made: HashMap::new() }
     }
 
-    /// Whole trials of these, in their order.
-    pub fn many(&mut self, all: &[Assignment]) -> Result<Vec<Trial>, Failure> {
-        self.tried(None, all, REPEATS)
+    /// Trials of these, in their order.
+    pub fn many(&mut self, all: &[Assignment], extent: Extent) -> Result<Vec<Trial>, Failure> {
+        self.tried(None, all, extent)
     }
 
     /// Trials of all flows, or of one alone, in the order of these.
@@ -60,9 +46,9 @@ impl<'a> Tries<'a> {
         &mut self,
         alone: Option<usize>,
         all: &[Assignment],
-        repeats: u32,
+        extent: Extent,
     ) -> Result<Vec<Trial>, Failure> {
-        let key = |one: &Assignment| (alone, repeats, one.clone());
+        let key = |one: &Assignment| (alone, extent, one.clone());
         let new: Vec<_> =
             all.iter().filter(|one| !self.made.contains_key(&key(one))).cloned().collect();
         let mut workload = self.case.workload.clone();
@@ -71,7 +57,7 @@ impl<'a> Tries<'a> {
         }
         let (on, with) = ((self.chip, 1), (&workload, &Offers::new(&workload, None)?));
         let made = threads::each(&new, |one| {
-            on_chip(self.global, on, with, (one, Fit::default()), repeats)
+            on_chip(self.global, on, with, (one, Fit::default()), extent)
         });
         for trial in made {
             let trial = trial?;
@@ -100,27 +86,18 @@ impl<'a> Tries<'a> {
         Ok(combined)
     }
 
-    /// The best of these that holds. All are tried once, and what comes near the best by that has
-    /// a whole trial.
+    /// The best of these that holds.
     pub fn best(&mut self, all: &[Assignment], judge: &Judge) -> Result<Option<Trial>, Failure> {
-        let first = self.tried(None, all, 1)?;
-        let mut holding: Vec<&Trial> = first.iter().filter(|one| judge.holds(one)).collect();
-        holding.sort_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
-        let far = match judge.least {
-            Least::Load => FAR[0],
-            Least::Latency => FAR[1],
-        };
-        while let Some(least) = holding.first() {
-            let most = judge.value(least) * far;
-            let near = holding.partition_point(|one| judge.value(one) <= most);
-            let rest = holding.split_off(near);
-            let near: Vec<_> = holding.iter().map(|one| one.assignment.clone()).collect();
-            let whole = self.many(&near)?.into_iter().filter(|one| judge.holds(one));
-            let best = whole.min_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
-            if best.is_some() {
+        let mut left = all.to_vec();
+        while !left.is_empty() {
+            let near = sifted(&left, judge, |some, extent| self.many(some, extent))?;
+            let whole = self.many(&near, Extent::Whole)?;
+            let holding = whole.into_iter().filter(|one| judge.holds(one));
+            let best = holding.min_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
+            if best.is_some() || near.is_empty() {
                 return Ok(best);
             }
-            holding = rest;
+            left.retain(|one| !near.contains(one));
         }
         Ok(None)
     }
@@ -143,7 +120,7 @@ impl<'a> Tries<'a> {
             return Ok(all);
         }
         let all: Vec<Assignment> = all.into_iter().map(|by| vec![by]).collect();
-        let trials = self.tried(Some(flow), &all, 1)?;
+        let trials = self.tried(Some(flow), &all, Extent::Glance)?;
         let mut kept = Vec::new();
         for least in [Least::Load, Least::Latency] {
             let order = Judge { least, load: 100.0 }.order(&trials);

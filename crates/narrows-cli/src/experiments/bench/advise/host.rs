@@ -1,7 +1,6 @@
 //! On this machine: what is chosen for workloads of one flow, beside the best of all strategies.
 
-use super::draw::{self, Case};
-use super::exhaust::allowed;
+use super::draw::{self, Case, allowed};
 use super::row::CaseRow;
 use crate::base::failure::Failure;
 use crate::base::options::HOST;
@@ -77,13 +76,13 @@ fn compare(
         trial::here(peer, (&case.workload, &offers), &with, rounds, span, || ())
     };
     let mut trials = Vec::new();
-    let found = advise(&question, &judge, |proposed| {
+    let found = advise(&question, &judge, |proposed, _| {
         crate::formats::strategy::append(&mut all, proposed.iter().cloned());
         trials = tried(&all, ROUNDS)?;
         let of = |one: &Assignment| trials.iter().find(|trial| trial.assignment == *one).cloned();
         Ok(proposed.iter().filter_map(of).collect())
     })?;
-    // Nothing but spinning may keep a deadline.
+    // The workload was drawn until the model had a plan.
     let Ok(found) = found else { return Ok(None) };
     let best = judge.order(&trials).first().and_then(|at| trials.get(*at)).cloned();
     let (Some(chosen), Some(best)) = (found.best(), best) else { return Ok(None) };
@@ -102,7 +101,7 @@ fn compare(
         value: judge.value(chosen),
         best: CaseRow::names(best),
         best_value: judge.value(best),
-        tried: found.trials.len(),
+        tried: found.looked,
         of: trials.len(),
     }))
 }

@@ -107,11 +107,11 @@ fn compare(
     let mut tries = Tries::new(global, chip, machine, case);
     let mut rows = Vec::new();
     for least in [Least::Load, Least::Latency] {
-        let subjects = exhaust::allowed(&case.subjects, least);
+        let subjects = draw::allowed(&case.subjects, least);
         let judge = Judge { least, load: 100.0 };
         let question = Question { machine, subjects: &subjects, least, search: true };
-        let found = advise(&question, &judge, |assignments| tries.many(assignments))?;
-        // Nothing but spinning may keep a deadline.
+        let found = advise(&question, &judge, |some, extent| tries.many(some, extent))?;
+        // The workload was drawn until the model had a plan.
         let Ok(found) = found else { continue };
         let Some(chosen) = found.best().cloned() else { continue };
         let fit = tries.allowed(&subjects, least)?;
@@ -121,19 +121,17 @@ fn compare(
         let best = tries.best(&fit, &judge)?.into_iter().chain([chosen.clone()]);
         let best = best.min_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
         let best = best.as_ref().unwrap_or(&chosen);
-        let paced = least == Least::Load && chosen.is_paced();
-        let little = if paced { Judge::LITTLE } else { 0.0 };
         rows.push(CaseRow {
             case: number,
             platform: chip.name.clone(),
             least,
             holds: judge.holds(&chosen),
-            equal: judge.value(&chosen) - judge.value(best) <= little,
+            equal: judge.value(&chosen) - judge.value(best) <= judge.little(&chosen),
             chosen: CaseRow::names(&chosen),
             value: judge.value(&chosen),
             best: CaseRow::names(best),
             best_value: judge.value(best),
-            tried: found.trials.len(),
+            tried: found.looked,
             of: fit.len(),
         });
     }
