@@ -127,8 +127,8 @@ pub trait Payload {
     /// The same, to be written.
     fn of_mut(bytes: &mut [u8]) -> Option<&mut Self>;
 
-    /// Makes one of up to `len` bytes, which `fill` writes; it says how many. No value may have that
-    /// length, which is `wrong` then.
+    /// Makes one of up to `len` bytes, which `fill` writes; it says how many. No value may have
+    /// that length, which is `wrong` then.
     fn receive<E>(
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,

@@ -54,14 +54,14 @@ pub(crate) unsafe fn write_slot(from: &[u8], to: NonNull<Word>) {
     unsafe { copy_to_slot(from, to.cast()) };
 }
 
-/// Stores something to the end of the first cache line of each of these slots, which are free: their
-/// lines come at the same time.
+/// Stores something to the end of the first cache line of each of these slots, which are free:
+/// their lines come at the same time.
 #[inline(always)]
 pub(crate) fn touch<const WORDS: usize>(slots: &[[Word; WORDS]; TOGETHER]) {
     const { assert!(WORDS >= 16) };
     #[cfg(target_arch = "x86_64")]
     // Written out: it is to be no loop where code is made short.
-    // SAFETY: each is a byte of one of the slots, which are at least 64 bytes long and may be written.
+    // SAFETY: each is a byte of one of the slots, which have at least 64 and may be written.
     unsafe {
         std::arch::asm!(
             "mov byte ptr [{slots} + 60], 0",

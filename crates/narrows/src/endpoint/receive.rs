@@ -38,8 +38,9 @@ pub struct Received {
 }
 
 impl Received {
-    /// The same, copied by its parts: copied as a whole, it is read in pieces larger than those that
-    /// were stored, and such a load waits until the stores before it have left the store buffer.
+    /// The same, copied by its parts: copied as a whole, it is read in pieces larger than those
+    /// that were stored, and such a load waits until the stores before it have left the store
+    /// buffer.
     #[inline(always)]
     fn by_parts(&self) -> Received {
         let Received { what, from: Address { link, port }, len, priority, tag } = *self;

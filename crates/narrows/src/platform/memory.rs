@@ -82,9 +82,9 @@ pub trait WordsMut: Words {
     /// that is of no use. The lines that a reader has looked at since come at the first store
     /// alone, and one by one each would hold up the fence behind its message.
     const TOGETHER: u32 = 0;
-    /// Stores something to the last word of [`WordsMut::TOGETHER`] slots of `line` words, or of their
-    /// first cache lines. The first slot begins at word `at`, a multiple of that: their lines come at
-    /// the same time. All of them are free, so nobody reads what it is.
+    /// Stores something to the last word of [`WordsMut::TOGETHER`] slots of `line` words, or of
+    /// their first cache lines. The first slot begins at word `at`, a multiple of that: their lines
+    /// come at the same time. All of them are free, so nobody reads what it is.
     #[inline(always)]
     fn fetch_to_write(&self, at: u32, line: u32) {
         for slots in 1..=Self::TOGETHER {

@@ -281,8 +281,8 @@ pub trait Platform: Sized {
     /// Storage for the books of a pool, given back when dropped: most often a `Slice<u16>`.
     type Books: DerefMut<Target = [u16]>;
 
-    /// Bytes of a descriptor slot, and what blocks are aligned to: one cache line or two, a power of
-    /// two from 32 to 128.
+    /// Bytes of a descriptor slot, and what blocks are aligned to: one cache line or two, a power
+    /// of two from 32 to 128.
     const LINE: u32;
     /// So often a receiver that looks does so before it reads the clock and waits: looks of a few
     /// microseconds in all. None where looks are better left to [`Platform::wait`].

@@ -206,8 +206,8 @@ impl Layout {
         if line > 64 { 128 } else { 256 }
     }
 
-    /// The usual layout: [usual slots](Layout::usual_slots); internal blocks few enough to stay in a cache, external ones
-    /// enough of them that they do not.
+    /// The usual layout: [usual slots](Layout::usual_slots); internal blocks few enough to stay in
+    /// a cache, external ones enough of them that they do not.
     ///
     /// # Errors
     /// The line is none.

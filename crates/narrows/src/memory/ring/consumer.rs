@@ -207,8 +207,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.slots.read_slot(self.at, to);
     }
 
-    /// Takes the message of [`Consumer::head`], of which the first word has length and priority; its
-    /// slot's copy is no longer needed.
+    /// Takes the message of [`Consumer::head`], of which the first word has length and priority;
+    /// its slot's copy is no longer needed.
     #[inline(always)]
     pub fn advance(&mut self, first: u32) {
         self.take(self.next, first);
