@@ -3,9 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use narrows::endpoint::{
-    Address, FlowId, Message, PortError, Received, Select, SendError, Source, What,
-};
+use narrows::endpoint::{Address, FlowId, Message, Received, Select, SendError, Source, What};
 use narrows::strategy::Strategy;
 use narrows_host::Node;
 use narrows_host::bridge::Bridge;
@@ -24,8 +22,6 @@ const PORT: u16 = 1;
 /// Bytes made or read at a time where the payload lies: payload there is reached through copies of
 /// parts, as the other side may be hostile.
 pub(super) const WINDOW: usize = 1024;
-/// Looks at the rings between two at everything else.
-const LOOKS: u32 = 1 << 16;
 /// Payload that travels in a slot.
 const IN_SLOT: usize = 48;
 /// The longest messages of which many are sent at a time: with more bytes the copying is all.
@@ -154,7 +150,6 @@ impl Contender for NarrowsMessage {
             _bridge: bridge,
             to: Address { link, port: PORT },
             flow,
-            spin: setup.mode == Mode::Spinning,
             made_in_pool: strategy.transfer.made_in_pool(),
             read_in_place: strategy.transfer.read_in_place(),
             out: vec![0; setup.bytes],
@@ -247,7 +242,6 @@ struct Ends {
     to: Address,
     /// The flow to it, for what is made in the pool.
     flow: FlowId,
-    spin: bool,
     made_in_pool: bool,
     read_in_place: bool,
     out: Vec<u8>,
@@ -268,11 +262,7 @@ impl Port for Ends {
         if self.read_in_place {
             return self.receive_in_place(number);
         }
-        let received = if self.spin {
-            self.look()
-        } else {
-            self.node.receive_into(PORT, &mut self.into, None)
-        };
+        let received = self.node.receive_into(PORT, &mut self.into, None);
         match received.map_err(|error| failed("receive", error))? {
             message if message.what == What::Message => {
                 let bytes = self.into.get(..message.len).unwrap_or_default();
@@ -284,19 +274,6 @@ impl Port for Ends {
 }
 
 impl Ends {
-    /// Looks until there is a message, and now and then whether the other end is still there.
-    fn look(&mut self) -> Result<Received, PortError> {
-        loop {
-            for _ in 0..LOOKS {
-                if let Some(received) = self.node.try_receive_into(PORT, &mut self.into)? {
-                    return Ok(received);
-                }
-                std::hint::spin_loop();
-            }
-            self.node.poll();
-        }
-    }
-
     fn make_and_send(&mut self, number: u64) -> io::Result<()> {
         let Ends { node, flow, out, .. } = self;
         let mut block = loop {

@@ -53,7 +53,7 @@ impl Way {
     pub(super) fn waits(self, mode: Mode) -> &'static str {
         match (self, mode) {
             (Way::Memory, Mode::Spinning) => "`spin`",
-            (_, Mode::Spinning) => "`spin`, by looks of its own; a thread that sleeps carries",
+            (_, Mode::Spinning) => "`spin`; a thread that sleeps carries, or the wait itself",
             (_, Mode::Blocked) => "`interrupt`: sleeps in epoll; rung only if it sleeps",
             (_, Mode::Hybrid) => "`hybrid`, the default: looks for up to 50 µs, then sleeps",
         }
