@@ -12,6 +12,11 @@ impl Deadline {
         Deadline(time.and_then(|time| Instant::now().checked_add(time)))
     }
 
+    /// This moment, if there is one.
+    pub(crate) fn at(moment: Option<Instant>) -> Deadline {
+        Deadline(moment)
+    }
+
     /// How much time is left.
     pub(crate) fn left(self) -> Option<Duration> {
         self.0.map(|at| at.saturating_duration_since(Instant::now()))

@@ -67,7 +67,6 @@ impl Lookout {
 
     /// How long may be waited until then.
     pub(crate) fn left(&self, deadline: Deadline) -> Option<Duration> {
-        let due = self.due().map(|at| at.saturating_duration_since(Instant::now()));
-        deadline.left().into_iter().chain(due).min()
+        deadline.left().into_iter().chain(Deadline::at(self.due()).left()).min()
     }
 }

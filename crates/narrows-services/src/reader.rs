@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use narrows::link::Name;
 use narrows::memory::{self, MAX_HOLDS, Terms};
@@ -277,8 +277,7 @@ impl Reader {
     /// How long until there is something to do whatever comes, if it is.
     #[must_use]
     pub fn due_in(&self) -> Option<Duration> {
-        let due = self.seek.borrow().due(self.publishers());
-        due.map(|due| due.saturating_duration_since(Instant::now()))
+        Deadline::at(self.seek.borrow().due(self.publishers())).left()
     }
 }
 

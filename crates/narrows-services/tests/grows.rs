@@ -1,23 +1,18 @@
 //! Topics whose messages get longer, or of which more are kept, than there was memory for at first.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+mod common;
+
 use std::sync::mpsc;
 use std::time::Duration;
 
+use common::{Other, open, part};
 use narrows_host::Exposed;
 use narrows_services::{Error, Node, Options, Overflow, Publisher, Refusal, Subscriber};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const SOON: Option<Duration> = Some(Duration::from_secs(20));
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
-const PART: &str = "NARROWS_PART";
-const PLACE: &str = "NARROWS_PLACE";
 const EACH: [Overflow; 3] = [Overflow::DropOldest, Overflow::DropNewest, Overflow::Wait];
-
-fn open(directory: &Path, name: &str) -> Node {
-    Node::with(Options::new(name).directory(directory)).unwrap()
-}
 
 /// A message of so many bytes, all of which say which it is.
 fn message(number: usize, len: usize) -> Vec<u8> {
@@ -39,30 +34,10 @@ fn attended<T: narrows_services::Payload + ?Sized>(publisher: &Publisher<T>, cou
     }
 }
 
-/// A process that plays a part.
-struct Other(Child);
-
-impl Other {
-    fn start(part: &str, directory: &Path) -> Other {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "plays_its_part", "--nocapture"]);
-        command.env(PART, part).env(PLACE, directory).env("RUST_BACKTRACE", "0");
-        Other(command.stdout(Stdio::null()).spawn().unwrap())
-    }
-}
-
-impl Drop for Other {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// What those processes do; nothing as a test.
 #[test]
 fn plays_its_part() {
-    let (Ok(part), Some(place)) = (std::env::var(PART), std::env::var_os(PLACE)) else { return };
-    let node = open(&PathBuf::from(place), &part);
+    let Some((part, node)) = part() else { return };
     match &*part {
         // Publishes what grows, and dies.
         "source" => {

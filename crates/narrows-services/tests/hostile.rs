@@ -1,51 +1,25 @@
 //! Programs that die half-way, keep what they were lent, or are more than there is room for: an
 //! error by name, and nothing for the others.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+mod common;
+
 use std::time::Duration;
 
+use common::{Other, open, part};
 use narrows::endpoint::Limits;
 use narrows_services::{Error, Node, Options, Overflow, Publisher, Refusal, Subscriber};
 
 const SOON: Option<Duration> = Some(Duration::from_secs(20));
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
-/// What a process of this test is to do, and in which directory.
-const PART: &str = "NARROWS_PART";
-const PLACE: &str = "NARROWS_PLACE";
 
-fn open(directory: &Path, name: &str) -> Node {
-    Node::with(Options::new(name).directory(directory)).unwrap()
-}
-
-/// A process that plays a part, and dies of itself.
-struct Other(Child);
-
-impl Other {
-    fn start(part: &str, directory: &Path) -> Other {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "plays_its_part", "--nocapture"]);
-        command.env(PART, part).env(PLACE, directory).env("RUST_BACKTRACE", "0");
-        Other(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
-    }
-
-    fn has_ended(&mut self) -> bool {
-        self.0.try_wait().unwrap().is_some()
-    }
-}
-
-impl Drop for Other {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn has_ended(other: &mut Other) -> bool {
+    other.0.try_wait().unwrap().is_some()
 }
 
 /// What those processes do; nothing as a test.
 #[test]
 fn plays_its_part() {
-    let (Ok(part), Some(place)) = (std::env::var(PART), std::env::var_os(PLACE)) else { return };
-    let node = open(&PathBuf::from(place), &part);
+    let Some((part, node)) = part() else { return };
     match &*part {
         // Publishes, and dies between a loan and its message.
         "source" => {
@@ -104,7 +78,7 @@ fn a_publisher_that_dies_between_a_loan_and_its_message_published_nothing_of_it(
             assert_eq!(numbers.receive(SOON).unwrap().read(), Ok(number));
         }
         assert_eq!(numbers.receive(SOON).err(), Some(Error::Gone("numbers".into())));
-        while !source.has_ended() {}
+        while !has_ended(&mut source) {}
         numbers
     };
     // The next has the name, and the same subscriber.
@@ -132,7 +106,7 @@ fn a_subscriber_that_dies_with_what_it_was_lent_holds_nobody_up() {
         while numbers.subscribers() != Ok(0) {
             numbers.attend().unwrap();
         }
-        while !holder.has_ended() {}
+        while !has_ended(&mut holder) {}
     }
 }
 
@@ -156,7 +130,7 @@ fn a_subscriber_that_never_gives_back_keeps_its_slots_and_no_more() {
     for number in 2..10_000 {
         assert_eq!(numbers.send(&number), Ok(()));
     }
-    assert!(!keeper.has_ended(), "it found what it holds as it was");
+    assert!(!has_ended(&mut keeper), "it found what it holds as it was");
 }
 
 #[test]
@@ -175,7 +149,7 @@ fn a_caller_that_dies_in_a_call_holds_nobody_up() {
         let slow = node.find("slow").patience(SOON).client::<u64, u64>().unwrap();
         (0..50).map(|_| slow.call(&0)).collect::<Vec<_>>()
     });
-    while !asker.has_ended() || !other.is_finished() {
+    while !has_ended(&mut asker) || !other.is_finished() {
         node.run(Some(Duration::from_millis(5))).unwrap();
     }
     assert_eq!(other.join().unwrap(), vec![Ok(0); 50]);

@@ -1,49 +1,24 @@
 //! Several publishers of one topic: each is heard, in its own order, whoever else comes, goes, is
 //! slow or does not fit.
 
+mod common;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use narrows_services::{Error, Node, Options, Overflow, Publisher, Subscribe, Subscriber};
+use common::{Other, open, part};
+use narrows_services::{Error, Overflow, Publisher, Subscribe, Subscriber};
 
 const SOON: Option<Duration> = Some(Duration::from_secs(20));
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
-/// Which node a process of this test is, and in which directory.
-const PART: &str = "NARROWS_PART";
-const PLACE: &str = "NARROWS_PLACE";
 
-fn open(directory: &Path, name: &str) -> Node {
-    Node::with(Options::new(name).directory(directory)).unwrap()
-}
-
-/// A process that publishes numbers until it is killed.
-struct Process(Child);
-
-impl Process {
-    fn start(name: &str, directory: &Path) -> Process {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "publishes_as_a_process", "--nocapture"]);
-        command.env(PART, name).env(PLACE, directory);
-        Process(command.stdout(Stdio::null()).spawn().unwrap())
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// What those processes do; nothing as a test.
+/// A process that publishes numbers until it is killed; nothing as a test.
 #[test]
-fn publishes_as_a_process() {
-    let (Ok(part), Some(place)) = (std::env::var(PART), std::env::var_os(PLACE)) else { return };
-    let node = open(&PathBuf::from(place), &part);
+fn plays_its_part() {
+    let Some((_, node)) = part() else { return };
     let status: Publisher<u64> = node.publisher("status").unwrap();
     for number in 0.. {
         status.send(&number).unwrap();
@@ -73,7 +48,7 @@ fn until(status: &Subscriber<u64>, publishers: usize) {
 #[test]
 fn processes_that_come_die_and_come_again_are_heard_beside_each_other() {
     let directory = tempfile::tempdir().unwrap();
-    let start = |name| Process::start(name, directory.path());
+    let start = |name| Other::start(name, directory.path());
     let (one, two) = (start("one"), start("two"));
     let node = open(directory.path(), "sink");
     let status: Subscriber<u64> = node.subscribe("status").patience(SOON).subscriber().unwrap();

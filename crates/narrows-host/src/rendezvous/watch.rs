@@ -32,6 +32,11 @@ pub(super) struct Pipe {
     pub(super) heard: u32,
 }
 
+/// The file that is a node's pipe.
+fn pipe_of(node: &Name) -> String {
+    format!("{NOTE}{WATCH}{node}")
+}
+
 /// The node whose pipe a note is, if it is one.
 pub(super) fn node_of(note: &str) -> Option<Name> {
     note.strip_prefix(WATCH)?.parse().ok()
@@ -47,18 +52,18 @@ impl Directory {
 
     /// Makes a node's pipe, in place of what an earlier life left.
     fn make_pipe(&self, node: &Name) -> io::Result<OwnedFd> {
-        let file = format!("{NOTE}{WATCH}{node}");
+        let file = pipe_of(node);
         self.remove_note(&file);
         rustix::fs::mkfifoat(self.file(), &file, Mode::RUSR | Mode::WUSR)?;
         self.open_pipe(&file).inspect_err(|_| self.remove_note(&file))
     }
 
     fn has_pipe(&self, node: &Name) -> bool {
-        self.is_mine(&format!("{NOTE}{WATCH}{node}"), FileType::Fifo)
+        self.is_mine(&pipe_of(node), FileType::Fifo)
     }
 
     fn remove_pipe(&self, node: &Name) {
-        self.remove_note(&format!("{NOTE}{WATCH}{node}"));
+        self.remove_note(&pipe_of(node));
     }
 
     /// Tells all that want to know it that services have come.

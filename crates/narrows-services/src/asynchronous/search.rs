@@ -6,6 +6,7 @@ use narrows::endpoint::{FlowError, FlowId};
 use narrows::link::{LinkId, Name};
 
 use crate::client::Find;
+use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::lookout::Lookout;
 use crate::signature::{LOOK, Signature};
@@ -35,9 +36,7 @@ impl<'a> Search<'a> {
     /// How long until the next step is due, whatever comes.
     pub(super) fn due_in(&self) -> Option<Duration> {
         match self.stage {
-            Stage::Looks => {
-                self.lookout.due().map(|at| at.saturating_duration_since(Instant::now()))
-            }
+            Stage::Looks => Deadline::at(self.lookout.due()).left(),
             Stage::Opens(..) => None,
         }
     }

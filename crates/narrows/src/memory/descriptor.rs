@@ -5,7 +5,7 @@ use super::Corrupt;
 /// The most bytes of payload that a slot carries: those of a slot of 128 bytes.
 pub const IN_SLOT: usize = 112;
 /// Bytes of payload on the first cache line of a slot, where it has 64.
-const NEAR: u32 = 48;
+pub(super) const NEAR: usize = 48;
 /// The longest word between two stacks in bytes.
 pub const CONTROL: usize = 48;
 /// The longest message in bytes.
@@ -136,7 +136,7 @@ impl Descriptor {
     /// Whether the first word is of a message that does not fit the first cache line of a slot.
     #[inline(always)]
     pub(crate) fn is_long(first: u32) -> bool {
-        first >> 8 > NEAR
+        first >> 8 > NEAR as u32
     }
 
     /// The priority that the first word says.

@@ -2,6 +2,7 @@
 //! ring over them.
 
 use super::channel::Channels;
+use super::descriptor::NEAR;
 use super::{
     Ack, Block, CONTROL, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Next, Pool,
     PoolError, Producer, Reclaimer, Returner, Ring,
@@ -81,8 +82,8 @@ pub struct Taken {
 impl<P: Platform> Shared<P> {
     /// Bytes of payload that travel in a slot of either ring.
     pub const IN_SLOT: usize = P::LINE as usize - 16;
-    /// Bytes of it that are read of any message.
-    const AT_LEAST: usize = if Self::IN_SLOT < CONTROL { Self::IN_SLOT } else { CONTROL };
+    /// Bytes of it that are read of any message: those of the first cache line.
+    const AT_LEAST: usize = if Self::IN_SLOT < NEAR { Self::IN_SLOT } else { NEAR };
 
     /// Puts the two halves of a link together. The peer's header is checked here.
     ///
@@ -308,7 +309,6 @@ impl<P: Platform> Shared<P> {
                 if len > Self::IN_SLOT {
                     return Err(Corrupt::Length);
                 }
-                // Of the first line all: how much that is, is known before the message is there.
                 let read = len.max(Self::AT_LEAST);
                 self.rx.payload(taken.in_slot.get_mut(..read).unwrap_or_default());
             }
