@@ -100,6 +100,9 @@ pub struct Flags {
     /// How long each visit measures, in milliseconds
     #[arg(long, default_value_t = 300)]
     millis: u64,
+    /// Only contenders whose name has this in it; may be repeated
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
     /// Write everything that was measured to a file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -149,11 +152,11 @@ pub fn run(flags: &Flags) -> io::Result<()> {
         return Err(io::Error::other("this needs two cores"));
     };
     narrows_host::system::pin(first).map_err(io::Error::other)?;
+    let all = chosen(&flags.only)?;
     let mut rows = Vec::new();
     for bytes in flags.bytes.iter().copied() {
         for subscribers in flags.subscribers.iter().copied() {
-            let of = all().into_iter();
-            rows.extend(of.map(|contender| Row {
+            rows.extend(all.iter().map(|contender| Row {
                 contender: contender.name(),
                 bytes,
                 subscribers,
@@ -161,13 +164,13 @@ pub fn run(flags: &Flags) -> io::Result<()> {
             }));
         }
     }
-    let contenders = all().len();
+    let contenders = all.len();
     for round in 0..flags.rounds as usize {
         for cell in rows.chunks_mut(contenders) {
             // Who comes first changes with the round.
             for turn in 0..contenders {
                 let at = (round + turn) % contenders;
-                let (Some(row), Some(contender)) = (cell.get_mut(at), all().get(at).copied())
+                let (Some(row), Some(contender)) = (cell.get_mut(at), all.get(at).copied())
                 else {
                     continue;
                 };
@@ -182,6 +185,19 @@ pub fn run(flags: &Flags) -> io::Result<()> {
         std::fs::write(file, serde_json::to_vec(&rows)?)?;
     }
     Ok(())
+}
+
+/// Those that are meant.
+fn chosen(only: &[String]) -> io::Result<Vec<&'static dyn Contender>> {
+    let meant = |contender: &dyn Contender, only: &String| {
+        contender.name().to_lowercase().contains(&only.to_lowercase())
+    };
+    if let Some(none) = only.iter().find(|only| !all().iter().any(|one| meant(*one, only))) {
+        let names: Vec<_> = all().iter().map(|one| one.name()).collect();
+        return Err(io::Error::other(format!("--only {none}: none of {}", names.join("; "))));
+    }
+    let all = all().into_iter();
+    Ok(all.filter(|one| only.is_empty() || only.iter().any(|only| meant(*one, only))).collect())
 }
 
 /// Readers that are gone when this is dropped, whatever happened.

@@ -15,6 +15,11 @@ use crate::join::MOST_SLOTS;
 /// Bytes of a cache line, to which slots are aligned.
 pub(crate) const LINE: u32 = 64;
 
+/// Bytes of slots that are used in turn at most, and at least: several times what a core's own
+/// cache has, and more than that.
+const IN_TURN: u32 = 4 << 20;
+const LEAST: u32 = 2 << 20;
+
 /// A subscriber, as its publisher has it.
 pub(crate) struct Subscriber {
     pub(crate) at: Address,
@@ -39,11 +44,14 @@ struct Slot {
 
 /// See the module page.
 pub(crate) struct Stock {
+    /// The longer ones behind the shorter ones.
     slots: Vec<Slot>,
     /// The latest, oldest first: what a subscriber may have that joins later.
     history: VecDeque<(usize, [u32; 2])>,
     keeps: usize,
     published: u64,
+    /// The slot that was published last.
+    last: usize,
     /// Where the next slot goes, and where the memory ends.
     next: u32,
     end: u32,
@@ -54,7 +62,7 @@ impl Stock {
     /// kept for whoever joins later.
     pub(crate) fn new((count, size): (u32, u32), (next, end): (u32, u32), keeps: usize) -> Stock {
         let (slots, history) = Default::default();
-        let mut stock = Stock { slots, history, keeps, published: 0, next, end };
+        let mut stock = Stock { slots, history, keeps, published: 0, last: 0, next, end };
         stock.add(count, size);
         stock
     }
@@ -124,14 +132,27 @@ impl Stock {
         Some(free)
     }
 
-    /// From the first on: a slot that was read a moment ago is still in a cache, and those that are
-    /// longer than the message come last.
+    /// Of those that are long enough some in turn, and then the first of the others.
     fn free(&mut self, len: u32, to: &mut Subscribers) -> Option<usize> {
-        (0..self.slots.len()).find(|slot| {
-            let kept = self.is_kept(*slot);
-            let fits = |one: &mut Slot| one.size >= len && one.is_free(*slot, to);
-            !kept && self.slots.get_mut(*slot).is_some_and(fits)
+        let first = self.slots.partition_point(|slot| slot.size < len);
+        let end = self.slots.len();
+        let turns = first + self.turns(first);
+        let next = if (first..turns).contains(&(self.last + 1)) { self.last + 1 } else { first };
+        let mut order = (next..turns).chain(first..next).chain(turns..end);
+        order.find(|slot| {
+            let free = |one: &mut Slot| one.is_free(*slot, to);
+            !self.is_kept(*slot) && self.slots.get_mut(*slot).is_some_and(free)
         })
+    }
+
+    /// How many from this one on are used in turn. What was just read is still in its readers'
+    /// caches, from where its writer would have to fetch each line; what is as many bytes old is
+    /// not. Where that are more bytes than there are, the first one is as good as any.
+    fn turns(&self, first: usize) -> usize {
+        let size = self.slots.get(first).map_or(0, |slot| slot.size);
+        let all = self.slots.len() - first;
+        let turns = IN_TURN.checked_div(size).map_or(0, |turns| all.min(turns as usize));
+        if turns as u64 * u64::from(size) < u64::from(LEAST) { all.min(1) } else { turns }
     }
 
     fn is_kept(&self, slot: usize) -> bool {
@@ -186,6 +207,7 @@ impl Stock {
     /// A slot was published: to these subscribers, at these positions.
     pub(crate) fn published(&mut self, slot: usize, words: [u32; 2], with: Vec<(usize, u32)>) {
         self.published += 1;
+        self.last = slot;
         let published = self.published;
         if let Some(slot) = self.slots.get_mut(slot) {
             *slot = Slot { with, published, lent: false, ..*slot };
@@ -227,5 +249,45 @@ impl Slot {
             queue.waits(*position) || queue.holds(number as u32)
         });
         self.with.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slots that messages of so many bytes are written to, one after the other, and read by
+    /// nobody.
+    fn used<const N: usize>(stock: &mut Stock, len: u32) -> [usize; N] {
+        [(); N].map(|()| {
+            let slot = stock.lend(len, &mut []).unwrap();
+            stock.published(slot, [0; 2], Vec::new());
+            slot
+        })
+    }
+
+    #[test]
+    fn long_slots_are_used_in_turn() {
+        let long = 1 << 20;
+        let mut stock = Stock::new((6, long), (0, 1 << 30), 0);
+        assert_eq!(used(&mut stock, long), [1, 2, 3, 0, 1]);
+        // One that is lent is passed over; the others follow where those in turn are not enough.
+        assert_eq!(stock.lend(long, &mut []), Some(2));
+        assert_eq!(used(&mut stock, long), [3, 0, 1, 3]);
+        let lent = [(); 4].map(|()| stock.lend(long, &mut []).unwrap());
+        assert_eq!(lent, [0, 1, 3, 4]);
+        lent.map(|slot| stock.put_back(slot));
+        // Those of longer messages have a turn of their own.
+        assert!(stock.grow(2 * long, 4, 4));
+        assert_eq!(used(&mut stock, 2 * long), [6, 7, 6]);
+        assert_eq!(used(&mut stock, long), [0, 1, 3, 0]);
+    }
+
+    #[test]
+    fn short_slots_that_no_cache_would_lose_are_used_from_the_first_on() {
+        let mut stock = Stock::new((32, 4096), (0, 1 << 20), 0);
+        assert_eq!(used(&mut stock, 64), [0, 0, 0]);
+        assert_eq!(stock.lend(64, &mut []), Some(0));
+        assert_eq!(used(&mut stock, 64), [1, 1]);
     }
 }
