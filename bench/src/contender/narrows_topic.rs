@@ -101,8 +101,7 @@ pub fn publisher(
 
 /// A subscriber that misses nothing.
 pub fn subscriber(node: &Node, topic: &str, setup: &Setup) -> io::Result<Subscriber<[u64]>> {
-    let wish =
-        node.subscribe(topic).publishers(1).depth(depth(setup)).holds(1).overflow(Overflow::Wait);
+    let wish = node.subscribe(topic).depth(depth(setup)).holds(1).overflow(Overflow::Wait);
     wish.subscriber().map_err(|error| failed("subscriber", error))
 }
 

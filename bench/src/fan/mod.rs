@@ -170,8 +170,7 @@ pub fn run(flags: &Flags) -> io::Result<()> {
             // Who comes first changes with the round.
             for turn in 0..contenders {
                 let at = (round + turn) % contenders;
-                let (Some(row), Some(contender)) = (cell.get_mut(at), all.get(at).copied())
-                else {
+                let (Some(row), Some(contender)) = (cell.get_mut(at), all.get(at).copied()) else {
                     continue;
                 };
                 let found = visit(contender, row, second, flags.millis);
