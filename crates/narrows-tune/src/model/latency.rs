@@ -45,7 +45,7 @@ pub(super) fn latency(
     };
     let ticks = turnaround.checked_div(costs.callee.tick).map_or(0, |ticks| ticks + 1);
     let alone = sum(&[
-        costs.ticked.saturating_mul(ticks),
+        costs.callee.ticked.saturating_mul(ticks),
         parts.seldom,
         parts.seldom,
         parts.late,

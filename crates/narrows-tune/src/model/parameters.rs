@@ -33,6 +33,8 @@ pub struct Side<T> {
     pub looked: T,
     /// Timers end on multiples of this; zero if they end at any moment.
     pub tick: T,
+    /// What a tick takes of the core.
+    pub ticked: T,
     /// Going to sleep until a request is due, and being woken then.
     pub timer: T,
     /// From when a sleep is to end until the core goes on, beside the tick.
@@ -149,8 +151,6 @@ pub struct Parameters<T> {
     pub spike: T,
     /// How many calls have one such among them.
     pub one_in: u32,
-    /// What a tick of the core that is called takes of it.
-    pub ticked: T,
     /// Acknowledgement by interrupt: time of the calling core for each request.
     pub ack_interrupt: T,
     /// The same where responses are looked for: the bell comes while the core sleeps until its
@@ -240,6 +240,7 @@ impl<T: Copy> Side<T> {
             rung: time(self.rung)?,
             looked: time(self.looked)?,
             tick: time(self.tick)?,
+            ticked: time(self.ticked)?,
             timer: time(self.timer)?,
             late: time(self.late)?,
             internal: self.internal.convert(time, rate)?,
@@ -276,7 +277,6 @@ impl Parameters<f64> {
             seldom_spin: time(self.seldom_spin)?,
             spike: time(self.spike)?,
             one_in: self.one_in,
-            ticked: time(self.ticked)?,
             ack_interrupt: time(self.ack_interrupt)?,
             ack_polled: time(self.ack_polled)?,
             ack_lazy: time(self.ack_lazy)?,

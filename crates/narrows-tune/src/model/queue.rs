@@ -13,7 +13,7 @@ use narrows::strategy::Notification;
 
 use super::copies::Copies;
 use super::cores::{Awaited, Core};
-use super::parameters::Costs;
+use super::parameters::{Costs, Side};
 use super::share;
 use super::stream::{Message, Random, Stream, UNDER_WAY};
 use crate::optimise::MAX_DSPS;
@@ -202,7 +202,7 @@ impl Walk<'_> {
         self.copies.there(self.costs, [core.at.saturating_sub(response), core.at]);
         let tick = self.costs.callee.tick;
         let before = |time: u64| time.checked_div(tick).unwrap_or(0);
-        core.work(self.costs.ticked.saturating_mul(before(core.at) - before(began)));
+        core.work(self.costs.callee.ticked.saturating_mul(before(core.at) - before(began)));
         let number = one.turn.served;
         let message = one.turn.get_mut(number);
         // Even an answer that takes no time is not there while its request is handed over.
@@ -332,7 +332,7 @@ impl Walk<'_> {
 
 /// Fills `times` with latencies of the flow `of`, in picoseconds, from when requests are due to
 /// when their responses are there, and sorts them, so that percentiles can be taken of them.
-/// Gives what all flows take of the calling core meanwhile, in parts per million.
+/// Gives what all flows and its ticks take of the calling core meanwhile, in parts per million.
 ///
 /// None, and nothing in `times` that means anything, if there is no such flow, or a core has less
 /// time than it is asked for, so that the queue grows without end; or if the flow is so rare beside
@@ -379,5 +379,7 @@ pub fn latencies(
         all += walk.caller.at - from.at;
     }
     times.sort_unstable();
-    Some(share(busy, all).saturating_add(walk.always()))
+    let Side { tick, ticked, .. } = costs.caller;
+    let ticks = if tick == 0 { 0 } else { share(ticked, tick) };
+    Some(share(busy, all).saturating_add(walk.always()).saturating_add(ticks))
 }

@@ -151,6 +151,13 @@ fn a_look_is_for_all_flows_and_sleeps_end_with_ticks() {
     let (first, last) = of(&ticks, &mut [polled]);
     assert!(first >= 501 && last <= 801 + 300, "{first} {last}");
     assert_eq!(of(&ticks, &mut [stream(1000, 10)]), (10, 210));
+    // Ticks take their part of the core, whatever else it does.
+    let taken = Side { ticked: 6 * NS, ..side };
+    let load = |caller| {
+        let costs = Costs { caller, ..costs };
+        drawn::<100>(&costs, &mut [stream(1000, 10)], 0, Phases::Together).unwrap().1
+    };
+    assert_eq!(load(taken) - load(side), 20_000);
 }
 
 #[test]

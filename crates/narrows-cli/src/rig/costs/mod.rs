@@ -70,6 +70,8 @@ struct Point {
 struct Bench<'a, P: Place> {
     peer: &'a mut Peer<P>,
     rounds: usize,
+    /// The part of the calling core's time that its clock's ticks take.
+    ticking: f64,
     /// The longest payload that takes no block.
     in_slot: u32,
     /// A short payload that takes one.
@@ -106,6 +108,7 @@ pub(crate) fn measure<P: Place>(
 ) -> Result<Parameters<f64>, Failure> {
     let mut bench = Bench::new(peer, rounds)?;
     let (internal, external) = (bench.longest("internal"), bench.longest("external"));
+    bench.ticking = bench.ticking(caller_tick)?;
     bench.warm()?;
     let mut parameters = Parameters::default();
     let short = Load::of(bench.short, bench.short);
@@ -142,6 +145,7 @@ pub(crate) fn measure<P: Place>(
     caller.poll = poll;
     caller.interrupt = (told.caller - own).max(0.0);
     caller.late = late;
+    caller.ticked = bench.ticking * caller_tick.as_secs_f64();
     caller.timer = (rested.caller - told.caller).max(0.0);
     parameters.rested = (rested.trip - told.trip).max(0.0);
     // What is not the caller's of a call for which both look is the callee's.
@@ -159,7 +163,7 @@ pub(crate) fn measure<P: Place>(
     (parameters.seldom_spin, ..) = bench.seldom(spinning, every, callee_tick)?;
     let rung = bench.point(literal("copy/spin/external"), short)?;
     caller.rung = (rung.trip - looking.trip).max(0.0);
-    parameters.ticked = bench.ticked(batched, told.trip, callee_tick)?;
+    callee.ticked = bench.ticked(batched, told.trip, callee_tick)?;
     for (word, into) in
         [("copy", &mut parameters.ack_interrupt), ("copy_lazy", &mut parameters.ack_lazy)]
     {
@@ -198,7 +202,7 @@ impl<'a, P: Place> Bench<'a, P> {
         let classes = own.classes().iter().filter(|class| class.size <= longest(class.placement));
         let classes = classes.copied().collect();
         let short = (in_slot as usize + 1).next_power_of_two().max(LEAST_SHORT);
-        Ok(Bench { peer, rounds, in_slot, short, classes })
+        Ok(Bench { peer, rounds, ticking: 0.0, in_slot, short, classes })
     }
 
     /// The longest payload of a placement, up to [`LONG`].
@@ -309,8 +313,11 @@ impl<'a, P: Place> Bench<'a, P> {
             longest = longest.max(after.since(before));
             trips.push(after.since(due).as_secs_f64());
         }
-        let took = self.peer.node.platform().time().since(began).saturating_sub(slept);
-        let caller = core.used().saturating_sub(used);
+        let passed = self.peer.node.platform().time().since(began);
+        let took = passed.saturating_sub(slept);
+        // Ticks come whether it calls or not.
+        let ticks = passed.mul_f64(self.ticking);
+        let caller = core.used().saturating_sub(used).saturating_sub(ticks);
         let served = self.peer.cpu_time()?.saturating_sub(asked[1]);
         let served = served.saturating_sub(asked[1].saturating_sub(asked[0]));
         let closed = self.peer.node.flow(flow).close();

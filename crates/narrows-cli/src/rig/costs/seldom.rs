@@ -4,13 +4,15 @@ use super::{Bench, CALLS};
 use crate::base::failure::Failure;
 use crate::base::statistics::median;
 use crate::formats::functions::Order;
-use crate::rig::place::{Place, sleep_until};
+use crate::rig::place::{Core as _, Place, sleep_until};
 use narrows::platform::Instant;
 use narrows::strategy::Strategy;
 use std::time::Duration;
 
 /// Calls of which the longest is looked for: more than a class has blocks mostly.
 const SELDOM: u32 = 100;
+/// Ticks of a short sleep, and of a long one.
+const SLEEPS: [u32; 2] = [8, 40];
 
 /// Ticks until a moment.
 fn ticks(at: Instant, tick: Duration) -> u64 {
@@ -69,6 +71,27 @@ impl<P: Place> Bench<'_, P> {
         };
         let (into, between) = (mean(Duration::ZERO)?, mean(tick / 2)?);
         Ok((into - between).max(0.0))
+    }
+
+    /// The part of the calling core's time that its own ticks take: what a long sleep takes of it
+    /// more than a short one.
+    pub(super) fn ticking(&mut self, tick: Duration) -> Result<f64, Failure> {
+        if tick.is_zero() {
+            return Ok(0.0);
+        }
+        let mut found = Vec::new();
+        for _ in 0..self.rounds {
+            let [short, long] = SLEEPS.map(|ticks| {
+                let node = &mut self.peer.node;
+                let before = (node.platform().core().used(), node.platform().time());
+                sleep_until(node, before.1 + tick * ticks);
+                let after = (node.platform().core().used(), node.platform().time());
+                [after.0.saturating_sub(before.0), after.1.since(before.1)]
+            });
+            let [used, passed] = [0, 1].map(|which| (long[which] - short[which]).as_secs_f64());
+            found.push(used / passed);
+        }
+        Ok(median(&mut found).unwrap_or_default())
     }
 
     /// This many calls, each begun at a moment that follows from when the one before was over: when
