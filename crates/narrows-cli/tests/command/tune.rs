@@ -242,6 +242,35 @@ fn the_model_keeps_to_the_simulator() {
     assert_eq!(again["results"][0], rows[5]);
 }
 
+/// The core that calls is woken by its clock a thousand times a second, and has a call in 20 ms.
+#[test]
+fn ticks_are_part_of_the_load_and_of_no_call() {
+    let workload = r#"name = "rare"
+        duration = "5s"
+        [[flow]]
+        name = "audio"
+        function = "busy"
+        period = "20ms"
+        request = 320
+        response = 160
+        busy = "1ms""#;
+    let directory = tempfile::tempdir().unwrap();
+    let by = "copy_batched/interrupt/external";
+    let on = ["--on", "stm32h747", "--strategy", by, "--json"];
+    let planned = stdout(&tune(directory.path(), workload, &on));
+    let planned: Value = serde_json::from_str(&planned).unwrap();
+    let file = directory.path().join("w.toml");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_narrows"));
+    let run = stdout(&run.arg("run").arg(file).args(on).output().unwrap());
+    let run: Value = serde_json::from_str(&run).unwrap();
+    let found = run["results"][0]["cpu_percent"]["caller"].as_f64().unwrap();
+    let number = |key: &str| planned["results"][0][key].as_f64().unwrap();
+    let all = number("load_together_percent");
+    assert!((all / found - 1.0).abs() < 0.1, "{all} {found}");
+    // A thousand ticks a second, of 252 cycles at 480 MHz.
+    assert!((all - number("load_percent") - 0.05).abs() < 0.01, "{planned}");
+}
+
 #[test]
 fn the_models_error_that_a_platform_file_states_holds_for_other_workloads() {
     let narrows = |arguments: &[&str]| -> Value {
