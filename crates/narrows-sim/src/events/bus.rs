@@ -225,40 +225,14 @@ impl Bus {
     }
 
     fn look_on_until(&mut self, now: Time) {
-        // Looks running that did not wait.
-        let mut calm = 0;
+        let mut repeats = Repeats::new();
         while let Some((next, from)) = self.next_look() {
             if from >= now {
                 return;
             }
-            calm = if from > self.spinners[next].asked { 0 } else { calm + 1 };
             self.let_in(next, from);
-            if calm > self.spinners.len() {
-                self.skip(now);
-                calm = 0;
-            }
+            repeats.looked(self, from, now);
         }
-    }
-
-    /// Each spinner has looked when it asked. If all of them take the same time from look to look,
-    /// they go on to: lets in as many looks of each as begin before a moment.
-    fn skip(&mut self, now: Time) {
-        let last = self.spinners.iter().map(|one| one.asked).max().unwrap_or(now);
-        if last >= now {
-            return;
-        }
-        let Some(first) = self.spinners.first() else { return };
-        let step = first.look + first.pause;
-        if self.spinners.iter().any(|one| one.look + one.pause != step) {
-            return;
-        }
-        let times = (now.since(last).0 - 1) / step.0 + 1;
-        let by = step * times;
-        for one in &mut self.spinners {
-            one.asked += by;
-            one.looks += times;
-        }
-        self.free += by;
     }
 
     /// From when a core that asks now, alone but for spinners, has the bus. All looks that begin
@@ -326,9 +300,140 @@ impl Bus {
     }
 }
 
+/// Finds out that looks repeat: whoever waited begins when a look of another ends, so soon all lie
+/// to each other as they did before, and whatever came then comes again.
+struct Repeats {
+    /// When the bus was free in an earlier state, whose look that was, and of each spinner when it
+    /// asked next, and its looks until then.
+    free: Time,
+    last: usize,
+    each: Vec<(Time, u64)>,
+    /// Looks since, and how many of them there are before a later state is kept.
+    since: u32,
+    most: u32,
+}
+
+impl Repeats {
+    /// Looks before the first state is kept: mostly there are no more.
+    const FEW: u32 = 8;
+
+    fn new() -> Repeats {
+        Repeats { free: Time::ZERO, last: 0, each: Vec::new(), since: 0, most: Repeats::FEW }
+    }
+
+    /// A look was let in at a moment before `now`. If all lie to each other as in the state that is
+    /// kept, lets in what comes again and begins before `now`.
+    fn looked(&mut self, bus: &mut Bus, from: Time, now: Time) {
+        self.since += 1;
+        if self.since > self.most {
+            (self.free, self.last, self.since) = (bus.free, bus.last, 0);
+            self.most = self.most.saturating_mul(2);
+            self.each.clear();
+            self.each.extend(bus.spinners.iter().map(|one| (one.asked, one.looks)));
+        } else if !self.each.is_empty() && self.is_met_again(bus) {
+            let by = bus.free.since(self.free);
+            let times = (now.since(from).0 - 1) / by.0;
+            for (one, (_, looks)) in bus.spinners.iter_mut().zip(&self.each) {
+                one.asked += by * times;
+                one.looks += (one.looks - looks) * times;
+            }
+            bus.free += by * times;
+            // What is left is less than comes again.
+            (self.since, self.most) = (0, u32::MAX);
+            self.each.clear();
+        }
+    }
+
+    fn is_met_again(&self, bus: &Bus) -> bool {
+        let lies = |(one, (asked, _)): (&Spinner, &(Time, u64))| {
+            one.asked + self.free == *asked + bus.free
+        };
+        bus.last == self.last && bus.spinners.iter().zip(&self.each).all(lies)
+    }
+}
+
 impl Watch {
     /// Whether a word is as wanted.
     pub fn found(self, word: u32) -> bool {
         (word == self.value) == self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+
+    fn bus(random: &mut Rng) -> Bus {
+        let spinners = random.usize(2..=4);
+        let alike = random.bool().then(|| random.u64(1..300));
+        let spinner = |random: &mut Rng, core: usize| {
+            let look = Time(random.u64(0..60));
+            let step = alike.unwrap_or(random.u64(1..300));
+            Spinner {
+                process: core,
+                core,
+                asked: Time(random.u64(0..1000)),
+                look,
+                pause: Time(step),
+                memory: 0,
+                address: 0,
+                watch: Watch { value: 0, until: false, poll: Time(step), end: Time::NEVER },
+                unnoted: random.bool(),
+                looks: 0,
+            }
+        };
+        Bus {
+            owner: None,
+            waiting: vec![None; spinners + random.usize(0..3)],
+            count: 0,
+            last: random.usize(0..spinners),
+            choosing: false,
+            spinners: (0..spinners).map(|core| spinner(random, core)).collect(),
+            free: Time(random.u64(0..500)),
+            looks: 0,
+            first: Vec::new(),
+            used: BusUse::default(),
+            weights: None,
+            streak: 0,
+        }
+    }
+
+    /// What comes of looks: who asks when, and how many there were; who was last, and until when;
+    /// and which are to be noted.
+    fn outcome(bus: &Bus) -> impl PartialEq + std::fmt::Debug {
+        let each: Vec<_> = bus.spinners.iter().map(|one| (one.asked, one.looks)).collect();
+        let first: Vec<_> = bus.first.iter().map(|(one, end)| (one.core, *end)).collect();
+        (each, bus.last, bus.free, first)
+    }
+
+    #[test]
+    fn looks_that_repeat_are_those_that_would_come_one_by_one() {
+        let mut random = Rng::with_seed(1);
+        for _ in 0..2000 {
+            let (mut one_by_one, mut now) = (bus(&mut random), 0);
+            let mut at_once = one_by_one.clone();
+            for _ in 0..4 {
+                let longest = [100, 3000, 100_000][random.usize(0..3)];
+                now += random.u64(1..longest);
+                while let Some((next, from)) = one_by_one.next_look().filter(|it| it.1 < Time(now))
+                {
+                    one_by_one.let_in(next, from);
+                }
+                at_once.look_until(Time(now));
+                assert_eq!(outcome(&at_once), outcome(&one_by_one));
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_wait_takes_few_turns() {
+        let mut random = Rng::with_seed(2);
+        let hour = Time(3_600_000_000_000_000);
+        for _ in 0..100 {
+            let mut bus = bus(&mut random);
+            bus.look_until(hour);
+            assert!(bus.looks() > 1_000_000_000_000, "{}", bus.looks());
+        }
     }
 }
