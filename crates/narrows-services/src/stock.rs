@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(used(&mut stock, long), [3, 0, 1, 3]);
         let lent = [(); 4].map(|()| stock.lend(long, &mut []).unwrap());
         assert_eq!(lent, [0, 1, 3, 4]);
-        lent.map(|slot| stock.put_back(slot));
+        lent.into_iter().for_each(|slot| stock.put_back(slot));
         // Those of longer messages have a turn of their own.
         assert!(stock.grow(2 * long, 4, 4));
         assert_eq!(used(&mut stock, 2 * long), [6, 7, 6]);
