@@ -164,6 +164,17 @@ fn random_workloads_are_compared_with_every_choice() {
     }
 }
 
+/// Two flows take less together if one looks, whichever it is, than if none does or both do; and
+/// less if it is the one that the first plan has told by interrupt.
+#[test]
+fn flows_exchange_their_notifications_where_that_takes_less() {
+    let text = stdout(&narrows(&["bench", "advise", "--on", "am62p", "--case", "34", "--json"]));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    for row in report["results"].as_array().unwrap() {
+        assert_eq!(row["within_percent"], 100.0, "{}", report["notes"]);
+    }
+}
+
 /// The shortened grid. What `auto` is worse in is listed in docs/measured/tuner.md.
 #[test]
 fn auto_is_no_worse_than_the_best_static_strategies_but_where_that_is_known() {

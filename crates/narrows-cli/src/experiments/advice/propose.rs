@@ -105,34 +105,23 @@ impl<'a> Proposer<'a> {
         Ok(made)
     }
 
-    /// What differs from an assignment in one group of flows: of each other notification, transfer
-    /// and placement the best by the model, the best of the same kind, and what differs in one
-    /// thing.
+    /// What two groups of flows have if they exchange their notifications, by the best plan; and
+    /// what differs from an assignment in one group: of each other notification, transfer and
+    /// placement the best by the model, the best of the same kind, and what differs in one thing.
     pub fn beside(&self, best: &[Strategy]) -> Vec<Assignment> {
         let Question { machine, subjects, least, .. } = *self.question;
-        let mut all = Vec::new();
-        for group in &self.groups {
-            let Some(planner) = Planner::new(machine, &subjects[group[0]..=group[0]], least).ok()
-            else {
-                continue;
-            };
-            let has = best[group[0]];
-            let mut ways: Vec<_> = planner.ways(0).to_vec();
-            // The model does not tell acknowledgements apart where nobody waits for a block.
-            ways.sort_by_key(|way| {
-                let key = match least {
-                    Least::Load => u64::from(way.cost),
-                    Least::Latency => way.estimate.latency.bound,
-                };
-                (key, complexity(&way.strategy))
-            });
-            let mut add = |most: usize, allowed: &dyn Fn(&Strategy) -> bool| {
-                let others = ways.iter().map(|way| way.strategy);
-                let others = others.filter(|by| *by != has && allowed(by));
+        let mut all = self.exchanged(best);
+        let ways: Vec<(&Vec<usize>, Vec<Strategy>)> =
+            self.groups.iter().filter_map(|group| Some((group, self.ways(group)?))).collect();
+        // Each kind of change of every group before the next kind: not all may be tried.
+        let mut add = |most: usize, allowed: &dyn Fn(&Strategy, &Strategy) -> bool| {
+            for (group, ways) in &ways {
+                let has = best[group[0]];
+                let others = ways.iter().filter(|by| **by != has && allowed(by, &has));
                 let made = others.filter_map(|by| {
                     let mut made = best.to_vec();
-                    for flow in group {
-                        made[*flow] = by;
+                    for flow in *group {
+                        made[*flow] = *by;
                     }
                     fits(machine, subjects, &made, least).map(|_| made)
                 });
@@ -141,20 +130,63 @@ impl<'a> Proposer<'a> {
                         all.push(made);
                     }
                 }
-            };
-            for name in NOTIFICATIONS {
-                let most = if name == kind(&has) { SAME } else { OTHERS };
-                add(most, &|by| kind(by) == name);
             }
-            for transfer in TRANSFERS {
-                add(OTHERS, &|by| by.transfer == transfer && by.notification == has.notification);
-            }
-            for placement in PLACEMENTS {
-                add(OTHERS, &|by| by.placement == placement && by.transfer == has.transfer);
-            }
-            add(SAME, &|by| same_kind(by, &has));
-            add(NEAR, &|by| are_near(by, &has));
+        };
+        for name in NOTIFICATIONS {
+            add(OTHERS, &|by, _| kind(by) == name);
         }
+        add(SAME, &|by, has| kind(by) == kind(has));
+        for transfer in TRANSFERS {
+            let alike = |by: &Strategy, has: &Strategy| by.notification == has.notification;
+            add(OTHERS, &|by, has| by.transfer == transfer && alike(by, has));
+        }
+        for placement in PLACEMENTS {
+            let alike = |by: &Strategy, has: &Strategy| by.transfer == has.transfer;
+            add(OTHERS, &|by, has| by.placement == placement && alike(by, has));
+        }
+        add(SAME, &|by, has| same_kind(by, has));
+        add(NEAR, &|by, has| are_near(by, has));
         all
+    }
+
+    /// What the flows of a group may travel by, the best by the model first.
+    fn ways(&self, group: &[usize]) -> Option<Vec<Strategy>> {
+        let Question { machine, subjects, least, .. } = *self.question;
+        let planner = Planner::new(machine, &subjects[group[0]..=group[0]], least).ok()?;
+        let mut ways: Vec<_> = planner.ways(0).to_vec();
+        // The model does not tell acknowledgements apart where nobody waits for a block.
+        ways.sort_by_key(|way| {
+            let key = match least {
+                Least::Load => u64::from(way.cost),
+                Least::Latency => way.estimate.latency.bound,
+            };
+            (key, complexity(&way.strategy))
+        });
+        Some(ways.iter().map(|way| way.strategy).collect())
+    }
+
+    /// Of each two groups of flows with different notifications the best plan in which each has
+    /// that of the other. No change of one group leads there where the flows take less together
+    /// if one of them looks, whichever it is, than if none does or both do.
+    fn exchanged(&self, best: &[Strategy]) -> Vec<Assignment> {
+        let pairs = self.groups.iter().enumerate();
+        let pairs =
+            pairs.flat_map(|(at, one)| self.groups[at + 1..].iter().map(move |it| (one, it)));
+        let differ = |one: &[usize], other: &[usize]| kind(&best[one[0]]) != kind(&best[other[0]]);
+        let pairs = pairs.filter(|(one, other)| differ(one, other));
+        let plan = |(one, other): (&Vec<usize>, &Vec<usize>)| {
+            let of = |(flow, subject): (usize, &Subject)| {
+                let like = match (one.contains(&flow), other.contains(&flow)) {
+                    (true, _) => best[other[0]],
+                    (_, true) => best[one[0]],
+                    _ => return Subject { strategies: vec![best[flow]], ..subject.clone() },
+                };
+                let strategies = subject.strategies.iter().copied();
+                let strategies = strategies.filter(|by| kind(by) == kind(&like)).collect();
+                Subject { strategies, ..subject.clone() }
+            };
+            self.plan(self.question.subjects.iter().enumerate().map(of).collect()).ok()
+        };
+        pairs.filter_map(plan).collect()
     }
 }
