@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::contender::{self, Contender, Measure, Mode};
+use crate::contender::{self, Contender, Measure, Mode, named};
 use crate::flags::Flags;
 use crate::report::{self, Report};
 use crate::results::Row;
@@ -96,19 +96,7 @@ fn choose(flags: &Flags) -> io::Result<Vec<&'static dyn Contender>> {
     }
     let mut all = contender::all();
     all.retain(|contender| flags.group.is_none_or(|group| group == contender.over().group()));
-    for only in &flags.only {
-        if !all.iter().any(|contender| meant(*contender, only)) {
-            let names: Vec<_> = all.iter().map(|contender| contender.name()).collect();
-            let names = names.join("; ");
-            return Err(io::Error::other(format!("--only {only}: none of {names}")));
-        }
-    }
-    let any = |contender: &&dyn Contender| flags.only.iter().any(|only| meant(*contender, only));
-    Ok(all.into_iter().filter(|contender| flags.only.is_empty() || any(contender)).collect())
-}
-
-fn meant(contender: &dyn Contender, only: &str) -> bool {
-    contender.name().to_lowercase().contains(&only.to_lowercase())
+    named(all, |contender| contender.name(), &flags.only)
 }
 
 /// The first two cores that this process may use.

@@ -327,6 +327,24 @@ impl<P: Port> End for Counted<P> {
     }
 }
 
+/// Those whose name has one of these in it; all if there are none.
+///
+/// # Errors
+/// No name has it.
+pub fn named<T>(
+    all: Vec<T>,
+    name: impl Fn(&T) -> &'static str,
+    only: &[String],
+) -> io::Result<Vec<T>> {
+    let meant = |one: &T, only: &String| name(one).to_lowercase().contains(&only.to_lowercase());
+    if let Some(none) = only.iter().find(|only| !all.iter().any(|one| meant(one, only))) {
+        let names: Vec<_> = all.iter().map(&name).collect();
+        return Err(io::Error::other(format!("--only {none}: none of {}", names.join("; "))));
+    }
+    let any = |one: &T| only.is_empty() || only.iter().any(|only| meant(one, only));
+    Ok(all.into_iter().filter(any).collect())
+}
+
 /// An error of a library, as text.
 pub fn failed(what: &str, error: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("{what}: {error}"))

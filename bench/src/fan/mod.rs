@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use crate::contender::{Mode, Setup, failed};
+use crate::contender::{Mode, Setup, failed, named};
 use crate::control::Control;
 use crate::shared::Count;
 
@@ -152,7 +152,7 @@ pub fn run(flags: &Flags) -> io::Result<()> {
         return Err(io::Error::other("this needs two cores"));
     };
     narrows_host::system::pin(first).map_err(io::Error::other)?;
-    let all = chosen(&flags.only)?;
+    let all = named(all(), |contender| contender.name(), &flags.only)?;
     let mut rows = Vec::new();
     for bytes in flags.bytes.iter().copied() {
         for subscribers in flags.subscribers.iter().copied() {
@@ -184,19 +184,6 @@ pub fn run(flags: &Flags) -> io::Result<()> {
         std::fs::write(file, serde_json::to_vec(&rows)?)?;
     }
     Ok(())
-}
-
-/// Those that are meant.
-fn chosen(only: &[String]) -> io::Result<Vec<&'static dyn Contender>> {
-    let meant = |contender: &dyn Contender, only: &String| {
-        contender.name().to_lowercase().contains(&only.to_lowercase())
-    };
-    if let Some(none) = only.iter().find(|only| !all().iter().any(|one| meant(*one, only))) {
-        let names: Vec<_> = all().iter().map(|one| one.name()).collect();
-        return Err(io::Error::other(format!("--only {none}: none of {}", names.join("; "))));
-    }
-    let all = all().into_iter();
-    Ok(all.filter(|one| only.is_empty() || only.iter().any(|only| meant(*one, only))).collect())
 }
 
 /// Readers that are gone when this is dropped, whatever happened.

@@ -68,11 +68,8 @@ impl<'a> Proposer<'a> {
     pub fn starts(&self) -> Result<Vec<Assignment>, NoPlan> {
         let mut all = vec![self.plan(self.question.subjects.to_vec())?];
         let mut add = |allowed: &dyn Fn(&Strategy) -> bool| {
-            let of = |subject: &Subject| {
-                let strategies = subject.strategies.iter().copied().filter(|by| allowed(by));
-                Subject { strategies: strategies.collect(), ..subject.clone() }
-            };
-            let made = self.plan(self.question.subjects.iter().map(of).collect());
+            let of = self.question.subjects.iter().map(|subject| subject.among(allowed));
+            let made = self.plan(of.collect());
             if let Some(made) = made.ok().filter(|made| !all.contains(made)) {
                 all.push(made);
             }
@@ -137,12 +134,10 @@ impl<'a> Proposer<'a> {
         }
         add(SAME, &|by, has| kind(by) == kind(has));
         for transfer in TRANSFERS {
-            let alike = |by: &Strategy, has: &Strategy| by.notification == has.notification;
-            add(OTHERS, &|by, has| by.transfer == transfer && alike(by, has));
+            add(OTHERS, &|by, has| by.transfer == transfer && by.notification == has.notification);
         }
         for placement in PLACEMENTS {
-            let alike = |by: &Strategy, has: &Strategy| by.transfer == has.transfer;
-            add(OTHERS, &|by, has| by.placement == placement && alike(by, has));
+            add(OTHERS, &|by, has| by.placement == placement && by.transfer == has.transfer);
         }
         add(SAME, &|by, has| same_kind(by, has));
         add(NEAR, &|by, has| are_near(by, has));
@@ -176,14 +171,12 @@ impl<'a> Proposer<'a> {
         let pairs = pairs.filter(|(one, other)| differ(one, other));
         let plan = |(one, other): (&Vec<usize>, &Vec<usize>)| {
             let of = |(flow, subject): (usize, &Subject)| {
-                let like = match (one.contains(&flow), other.contains(&flow)) {
-                    (true, _) => best[other[0]],
-                    (_, true) => best[one[0]],
-                    _ => return Subject { strategies: vec![best[flow]], ..subject.clone() },
-                };
-                let strategies = subject.strategies.iter().copied();
-                let strategies = strategies.filter(|by| kind(by) == kind(&like)).collect();
-                Subject { strategies, ..subject.clone() }
+                let has = best[flow];
+                match (one.contains(&flow), other.contains(&flow)) {
+                    (true, _) => subject.among(|by| kind(by) == kind(&best[other[0]])),
+                    (_, true) => subject.among(|by| kind(by) == kind(&best[one[0]])),
+                    _ => subject.among(|by| *by == has),
+                }
             };
             self.plan(self.question.subjects.iter().enumerate().map(of).collect()).ok()
         };

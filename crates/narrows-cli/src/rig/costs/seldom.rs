@@ -88,7 +88,8 @@ impl<P: Place> Bench<'_, P> {
                 let after = (node.platform().core().used(), node.platform().time());
                 [after.0.saturating_sub(before.0), after.1.since(before.1)]
             });
-            let [used, passed] = [0, 1].map(|which| (long[which] - short[which]).as_secs_f64());
+            let more = |which: usize| long[which].saturating_sub(short[which]).as_secs_f64();
+            let [used, passed] = [0, 1].map(more);
             found.push(used / passed);
         }
         Ok(median(&mut found).unwrap_or_default())

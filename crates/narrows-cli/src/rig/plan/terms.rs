@@ -32,6 +32,14 @@ pub(crate) struct Subject {
     pub strategies: Vec<Strategy>,
 }
 
+impl Subject {
+    /// The same flow with those of its strategies that are allowed.
+    pub fn among(&self, allowed: impl Fn(&Strategy) -> bool) -> Subject {
+        let strategies = self.strategies.iter().copied().filter(|by| allowed(by)).collect();
+        Subject { name: self.name.clone(), flow: self.flow, strategies }
+    }
+}
+
 /// A way for a flow to travel, and what it takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {

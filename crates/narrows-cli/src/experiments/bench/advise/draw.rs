@@ -26,11 +26,7 @@ pub(super) struct Case {
 /// The flows with the strategies that are proposed for an objective.
 pub(super) fn allowed(subjects: &[Subject], least: Least) -> Vec<Subject> {
     let spins = |by: &Strategy| by.notification == Notification::Spin;
-    let of = |subject: &Subject| {
-        let all = subject.strategies.iter().copied();
-        let all = all.filter(|by| least == Least::Latency || !spins(by));
-        Subject { strategies: all.collect(), ..subject.clone() }
-    };
+    let of = |subject: &Subject| subject.among(|by| least == Least::Latency || !spins(by));
     subjects.iter().map(of).collect()
 }
 
