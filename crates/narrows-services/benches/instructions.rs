@@ -5,9 +5,9 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use narrows::endpoint::FlowId;
+use narrows::endpoint::{CallError, FlowId};
 use narrows_host::Options;
-use narrows_services::{Client, Node, Signature};
+use narrows_services::{Client, Error, Node, Signature};
 
 const CALLS: u64 = 500;
 const SOON: Option<Duration> = Some(Duration::from_secs(60));
@@ -15,8 +15,8 @@ const SOON: Option<Duration> = Some(Duration::from_secs(60));
 type Message = [u64; 6];
 
 #[inline(never)]
-fn typed_call(client: &Client<Message, Message>, request: &Message) -> Message {
-    client.call(request).expect("it is answered")
+fn typed_call(client: &Client<Message, Message>, request: &Message) -> Result<Message, Error> {
+    client.call(request)
 }
 
 #[inline(never)]
@@ -24,19 +24,21 @@ fn untyped_call(
     node: &mut narrows_host::Node,
     (flow, patience): (FlowId, Option<Duration>),
     request: &Message,
-) -> Message {
+) -> Result<Message, CallError> {
     let mut bytes = [0; size_of::<Message>()];
     for (to, word) in bytes.chunks_exact_mut(8).zip(request) {
         to.copy_from_slice(&word.to_le_bytes());
     }
     let mut response = [0; size_of::<Message>()];
-    let len = node.flow(flow).call(&bytes, &mut response, patience).expect("it is answered");
-    assert_eq!(len, response.len());
+    let needed = node.flow(flow).call(&bytes, &mut response, patience)?;
+    if needed != response.len() {
+        return Err(CallError::Short { needed });
+    }
     let mut message = [0; 6];
     for (word, from) in message.iter_mut().zip(response.chunks_exact(8)) {
         *word = u64::from_le_bytes(from.try_into().expect("eight bytes"));
     }
-    message
+    Ok(message)
 }
 
 fn main() {
@@ -54,7 +56,7 @@ fn main() {
     let node = Node::with(options("client")).expect("a node");
     let client = node.find("more").patience(SOON).client().expect("it is offered");
     for number in 0..CALLS {
-        assert_eq!(typed_call(black_box(&client), &[number; 6]), [number + 1; 6]);
+        assert_eq!(typed_call(black_box(&client), &[number; 6]), Ok([number + 1; 6]));
     }
     let signature = Signature::new("more", "[u64;6]", "[u64;6]").expect("a signature");
     let mut below = node.below().expect("nobody uses it");
@@ -62,7 +64,7 @@ fn main() {
     let (_, flow) = opened.expect("it is offered");
     for number in 0..CALLS {
         let answer = untyped_call(black_box(&mut below), black_box((flow, SOON)), &[number; 6]);
-        assert_eq!(answer, [number + 1; 6]);
+        assert_eq!(answer, Ok([number + 1; 6]));
     }
     served.join().expect("all were served");
     println!("{CALLS} calls of 48 bytes each way");

@@ -162,30 +162,44 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
     ///
     /// # Errors
     /// See [`Error`].
-    #[inline]
+    #[inline(always)]
     pub fn call(&self, request: &Q) -> Result<R::Owned, Error> {
-        let flow = match self.flow.get() {
-            Some(flow) => flow,
-            None => self.flow()?,
+        let mut node = self.find.node.below()?;
+        let Some(flow) = self.flow.get() else {
+            drop(node);
+            return self.search_and_call(request);
         };
-        let node = self.find.node.below()?;
         let call = |to: &mut [u8]| {
-            let mut node = node;
             let called = node.flow(flow).call(request.bytes(), to, self.find.patience);
             drop(node);
-            let len = called.map_err(|error| self.failed(flow, error))?;
+            let len = called.map_err(|error| self.failed(error))?;
             self.answered();
             Ok(len)
         };
-        R::receive(self.room, call, || Error::Length(self.find.service.clone()))
+        R::receive(self.room, call, || self.wrong())
+    }
+
+    // What fails is out of line, and takes of a call only what it can find again: whatever it needed
+    // would have a register to itself while the call waits.
+    #[cold]
+    #[inline(never)]
+    fn search_and_call(&self, request: &Q) -> Result<R::Owned, Error> {
+        self.flow()?;
+        self.call(request)
     }
 
     #[cold]
-    pub(crate) fn failed(&self, flow: FlowId, error: CallError) -> Error {
+    #[inline(never)]
+    fn wrong(&self) -> Error {
+        Error::Length(self.find.service.clone())
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn failed(&self, error: CallError) -> Error {
         if matches!(error, CallError::Gone(_) | CallError::Unknown) {
             events::tell(What::Lost, self.signature.service());
-            self.flow.set(None);
-            self.find.node.close_flow(Some(flow));
+            self.find.node.close_flow(self.flow.take());
         }
         Error::Call(self.find.service.clone(), error)
     }

@@ -12,6 +12,8 @@ use crate::join::Refusal;
 /// Why a service cannot be used or offered; each is a sentence that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+// The tag has a byte of its own: a call that succeeds writes nothing more of a result than that.
+#[repr(u8)]
 pub enum Error {
     /// The node did not open.
     Open(OpenError),

@@ -4,6 +4,7 @@ use std::borrow::Borrow as _;
 use std::cell::{Cell, RefCell, RefMut};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 use narrows::endpoint::{
@@ -16,7 +17,7 @@ use narrows_host::service::Offer;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::parked::Parked;
+use crate::parked::{Parked, Ticket};
 use crate::signature::{Signature, name_of};
 use crate::typed::{self, Payload};
 
@@ -56,6 +57,8 @@ struct Inner {
     flows: RefCell<Vec<FlowId>>,
     /// Tasks that wait for it.
     parked: Arc<Parked>,
+    /// Whether some have begun to wait since all were woken.
+    waited_for: Cell<bool>,
     /// Whether it is used on behalf of one of them.
     quiet: Cell<bool>,
 }
@@ -94,6 +97,7 @@ impl Node {
                 outlets: RefCell::default(),
                 flows: RefCell::default(),
                 parked: Arc::default(),
+                waited_for: Cell::new(false),
                 quiet: Cell::new(false),
             }),
         })
@@ -105,12 +109,20 @@ impl Node {
     /// [`Error::Busy`].
     #[inline]
     pub fn below(&self) -> Result<RefMut<'_, narrows_host::Node>, Error> {
-        let node = self.inner.node.try_borrow_mut().map_err(|_| Error::Busy)?;
-        // Who uses it may take what a task waits for off the rings.
-        if self.inner.parked.are_any() && !self.inner.quiet.get() {
+        if self.inner.waited_for.get() {
+            self.disturb();
+        }
+        self.inner.node.try_borrow_mut().map_err(|_| Error::Busy)
+    }
+
+    /// Wakes the tasks that wait: whoever uses the node may take what they wait for off the rings.
+    #[cold]
+    #[inline(never)]
+    fn disturb(&self) {
+        if !self.inner.quiet.get() {
+            self.inner.waited_for.set(false);
             self.inner.parked.wake_all();
         }
-        Ok(node)
     }
 
     /// The services that nodes of this user offer in the domain.
@@ -246,6 +258,12 @@ impl Node {
 
     pub(crate) fn parked(&self) -> &Arc<Parked> {
         &self.inner.parked
+    }
+
+    /// Has this task wait until it is used for another.
+    pub(crate) fn park(&self, ticket: &mut Ticket, waker: &Waker) {
+        ticket.park(waker);
+        self.inner.waited_for.set(true);
     }
 
     /// Uses the node for a task that waits for it: the others are woken only by what comes.

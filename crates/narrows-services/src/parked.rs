@@ -1,7 +1,6 @@
 //! Tasks that wait for a node, in an asynchronous program.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -16,7 +15,6 @@ struct Tasks {
 #[derive(Default)]
 pub(crate) struct Parked {
     tasks: Mutex<Tasks>,
-    any: AtomicBool,
 }
 
 impl Parked {
@@ -24,22 +22,10 @@ impl Parked {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether tasks wait.
-    #[inline]
-    pub(crate) fn are_any(&self) -> bool {
-        // Relaxed: tasks park in the thread that has the node, which is the one that must not miss
-        // them; another that sees an old value finds the descriptor still to be read.
-        self.any.load(Ordering::Relaxed)
-    }
-
     /// Wakes all.
     #[cold]
     pub(crate) fn wake_all(&self) {
-        let wakers = {
-            let mut tasks = self.tasks();
-            self.any.store(false, Ordering::Relaxed);
-            std::mem::take(&mut tasks.wakers)
-        };
+        let wakers = std::mem::take(&mut self.tasks().wakers);
         wakers.into_values().for_each(Waker::wake);
     }
 }
@@ -69,7 +55,6 @@ impl Ticket {
             tasks.next
         });
         tasks.wakers.insert(key, waker.clone());
-        self.parked.any.store(true, Ordering::Relaxed);
     }
 
     /// Waits no more.
@@ -88,7 +73,7 @@ impl Drop for Ticket {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 

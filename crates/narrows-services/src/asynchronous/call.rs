@@ -128,7 +128,7 @@ impl<W, Q: Payload + ?Sized, R: Payload + ?Sized> Turn<'_, W, Q, R> {
                         SendError::Gone(why) => CallError::Gone(why),
                         error => CallError::Start(error),
                     };
-                    return Err(own.failed(flow, error));
+                    return Err(own.failed(error));
                 }
             }
         }
@@ -149,7 +149,7 @@ impl<W, Q: Payload + ?Sized, R: Payload + ?Sized> Turn<'_, W, Q, R> {
                 own.answered();
                 Ok(Look::Done(response))
             }
-            Err(NoValue::Failed(error)) => Err(own.failed(flow, error)),
+            Err(NoValue::Failed(error)) => Err(own.failed(error)),
             Err(NoValue::Yet | NoValue::Wrong) => Err(Error::Length(service())),
         }
     }

@@ -142,7 +142,7 @@ impl<W: Watch> Reactor<W> {
         if let Some(within) = within {
             self.wake_after(within)?;
         }
-        ticket.park(waker);
+        self.node.park(ticket, waker);
         match self.watch.poll_readable(&mut Context::from_waker(&self.waker)) {
             Poll::Pending => Ok(true),
             Poll::Ready(Ok(())) => {

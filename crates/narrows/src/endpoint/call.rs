@@ -206,10 +206,12 @@ impl<P: Platform> Node<P> {
     }
 
     /// See [`FlowView::call`](super::FlowView::call).
-    pub(super) fn call<'a>(
+    // Out of line: what waits inside leaves its caller no register.
+    #[inline(never)]
+    pub(super) fn call(
         &mut self,
         flow: FlowId,
-        request: impl Into<Payload<'a>>,
+        mut request: Payload<'_>,
         response: &mut [u8],
         within: Option<Duration>,
     ) -> Result<usize, CallError> {
@@ -222,7 +224,6 @@ impl<P: Platform> Node<P> {
         }
         let (link, how) = (found.link, found.strategy.notification);
         let deadline = self.deadline(within);
-        let mut request = request.into();
         self.begins();
         loop {
             let again = match &mut request {

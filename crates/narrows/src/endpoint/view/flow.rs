@@ -39,7 +39,7 @@ impl<P: Platform> FlowView<'_, P> {
         response: &mut [u8],
         within: Option<Duration>,
     ) -> Result<usize, CallError> {
-        self.node.call(self.flow, request, response, within)
+        self.node.call(self.flow, request.into(), response, within)
     }
 
     /// Starts a call if there is room for its request now. Gives the call's number, which counts
