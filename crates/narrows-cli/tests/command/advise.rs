@@ -175,6 +175,17 @@ fn flows_exchange_their_notifications_where_that_takes_less() {
     }
 }
 
+/// A copy engine takes no request that is gathered: the core writes it where all go together.
+#[test]
+fn what_an_engine_saves_is_not_lost_by_gathering() {
+    let text =
+        stdout(&narrows(&["bench", "advise", "--on", "generic-amp", "--case", "81", "--json"]));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    for row in report["results"].as_array().unwrap() {
+        assert_eq!(row["within_percent"], 100.0, "{}", report["notes"]);
+    }
+}
+
 /// The shortened grid. What `auto` is worse in is listed in docs/measured/tuner.md.
 #[test]
 fn auto_is_no_worse_than_the_best_static_strategies_but_where_that_is_known() {

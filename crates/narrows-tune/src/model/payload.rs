@@ -81,19 +81,34 @@ pub(super) fn moved(
     };
     let leaves = |here: bool| made_there && here && !counted;
     let reads = strategy.transfer == Transfer::InPlace;
-    let gathered = match made_there && calls && strategy.granularity > 1 {
-        true => in_block(into, side.gather[usize::from(!internal)]),
-        false => 0,
-    };
-    let into = if leaves(true) { 0 } else { place(into, access.write, side.slot.write) };
-    let into = sum(&[into, gathered]);
-    let out = if leaves(reads) { 0 } else { place(out, access.read, side.slot.read) };
     let moved = |count| match strategy.transfer {
         Transfer::CopyEngine if !in_slot(count) => {
             bytes(count, engine.byte).saturating_add(engine.completion)
         }
         _ => 0,
     };
+    let times = u32::from(strategy.granularity);
+    if calls && times > 1 && strategy.transfer == Transfer::CopyEngine {
+        // The core gathers requests. It fetches each response by itself: what is short on its own,
+        // if all are not, and what is longer by the engine.
+        let (each, times) = (response / times, u64::from(times));
+        let one = match in_slot(each) && !in_slot(response) {
+            true => in_block(each, access.read),
+            false => place(each, access.read, side.slot.read),
+        };
+        return Moved {
+            request: in_block(request, access.write),
+            response: one.saturating_mul(times),
+            engine: [0, moved(each).saturating_mul(times)],
+        };
+    }
+    let gathered = match made_there && calls && times > 1 {
+        true => in_block(into, side.gather[usize::from(!internal)]),
+        false => 0,
+    };
+    let into = if leaves(true) { 0 } else { place(into, access.write, side.slot.write) };
+    let into = sum(&[into, gathered]);
+    let out = if leaves(reads) { 0 } else { place(out, access.read, side.slot.read) };
     let (request_here, response_here) = if calls { (into, out) } else { (out, into) };
     let engine = [moved(request), moved(response)];
     Moved { request: request_here, response: response_here, engine }

@@ -250,6 +250,27 @@ fn requests_made_in_blocks_are_copied_once_more_to_be_gathered() {
 }
 
 #[test]
+fn with_an_engine_the_core_gathers_requests_and_fetches_each_response_alone() {
+    let takes = |costs: &Costs, flow: Flow, strategy: &str| {
+        estimate(costs, &flow, &strategy.parse().unwrap()).unwrap().caller
+    };
+    let costs = published();
+    let long = Flow { request: 1120, ..audio() };
+    let more = |strategy: &str| takes(&costs, long, strategy) - takes(&costs, audio(), strategy);
+    let [engine, core] =
+        ["copy_engine", "copy_batched"].map(|by| format!("{by}/interrupt/external"));
+    assert!(more(&core) > 0 && more(&engine) == 0);
+    for count in [2, 4] {
+        let [engine, core] = [&engine, &core].map(|by| format!("{by}/granularity={count}"));
+        assert_eq!(more(&engine), more(&core));
+        let mut slow = costs;
+        slow.engine.descriptor += 10 * US;
+        let rises = takes(&slow, audio(), &engine) - takes(&costs, audio(), &engine);
+        assert_eq!(rises, count * 10 * US);
+    }
+}
+
+#[test]
 fn the_response_is_copied_while_the_other_core_looks_for_what_comes_next() {
     let mut costs = published();
     // 160 bytes take 3 ms while nobody looks, and twice that while somebody does.

@@ -40,7 +40,8 @@ pub(super) fn collect<P: Platform>(
     at: u32,
     to: &mut [u8],
 ) -> bool {
-    let Some(block) = taken.descriptor.block else {
+    // Of what several messages share a block by, a part may be as short.
+    let Some(block) = taken.descriptor.block.filter(|_| !fits_slot(shared, to)) else {
         return copy::collect(shared, taken, at, to);
     };
     let end = u32::try_from(to.len()).ok().and_then(|n| n.checked_add(at));

@@ -207,6 +207,29 @@ fn a_wait_for_a_response_sends_what_was_gathered_and_lasts_until_it_comes() {
 }
 
 #[test]
+fn an_engine_fetches_of_responses_in_one_message_what_is_long() {
+    inside(|| {
+        for (len, fetched) in [(8, 0), (40, 0), (300, 3)] {
+            let mut pair = open();
+            let (transfer, granularity) = (Transfer::CopyEngine, 3);
+            let flow =
+                pair.flow("echo", Strategy { transfer, granularity, ..Strategy::default() }, 300);
+            for number in 0..3 {
+                pair.a.flow(flow).start(&bytes(len, number)).expect("room");
+            }
+            pair.a.flow(flow).wait(SECOND);
+            let uses = pair.a.platform().state.engine_uses.get();
+            for number in 0..3 {
+                let mut response = [0; 300];
+                let done = pair.a.flow(flow).finish(&mut response, SECOND).expect("it comes");
+                assert_eq!(response[..done.len], bytes(len, number));
+            }
+            assert_eq!(pair.a.platform().state.engine_uses.get(), uses + fetched, "{len}");
+        }
+    });
+}
+
+#[test]
 fn a_program_that_only_sends_learns_that_its_peer_is_gone() {
     use narrows::endpoint::SendError;
     use narrows::platform::Lost;
