@@ -266,7 +266,7 @@ impl Outlet {
         self.count.add();
         // Pairs with the fence of a subscriber that goes to sleep.
         full_fence();
-        for Subscriber { at, queue, .. } in inner.subscribers.iter().flatten() {
+        for Subscriber { at, queue, .. } in inner.subscribers.iter_mut().flatten() {
             if queue.is_armed() {
                 // Where there is no room for one, others wake it.
                 let _ = node.try_send(self.port, *at, &[]);
@@ -278,13 +278,19 @@ impl Outlet {
 
 impl Drop for Outlet {
     fn drop(&mut self) {
-        // One that is dropped in the node's own function leaves its note to the node.
+        let inner = self.inner.get_mut();
+        inner.subscribers.iter().flatten().for_each(|one| one.queue.end());
+        // Pairs with the fence of a subscriber that goes to sleep.
+        full_fence();
+        // One that is dropped in the node's own function wakes nobody, and leaves its port to the
+        // node.
         if let Ok(mut node) = self.node.below() {
             node.platform().withdraw(&self.name);
-            for Subscriber { at, note, .. } in self.inner.get_mut().subscribers.iter().flatten() {
+            let deadline = Deadline::within(Some(LOOK));
+            for Subscriber { at, note, .. } in inner.subscribers.iter().flatten() {
                 let answer = Answer { note: *note, said: Said::Ended };
-                // One that has no room for it finds out when the link ends.
-                let _ = node.try_send(self.port, *at, &answer.encode());
+                // One for which there is no room for so long does not sleep, and looks by itself.
+                let _ = node.send(self.port, *at, &answer.encode(), deadline.left());
             }
             let _ = node.close(self.port);
         }

@@ -269,7 +269,7 @@ impl Reader {
         ready = failed.is_some();
         self.failed.set(failed);
         for joined in self.joined.borrow().iter() {
-            ready |= !joined.queue.borrow().arm(full_fence);
+            ready |= !joined.queue.borrow_mut().arm(full_fence);
         }
         Ok(ready)
     }

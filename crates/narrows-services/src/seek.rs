@@ -170,7 +170,8 @@ impl Seek {
             }
         }
         for joined in joins {
-            if node.link(joined.publisher.link).check().is_err() {
+            let link = joined.publisher.link;
+            if joined.queue.borrow().has_ended() || node.link(link).check().is_err() {
                 joined.ended.set(true);
             }
         }

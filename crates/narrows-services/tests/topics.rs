@@ -377,3 +377,34 @@ fn a_subscriber_that_lies_hurts_nobody_else() {
     numbers.send(&7).unwrap();
     assert_eq!(honest.ask(Ask::Take), [7]);
 }
+
+/// A subscriber that has slept is woken by each message until it looks again: those alone may fill
+/// the ring.
+#[test]
+fn that_a_publisher_has_gone_is_heard_where_its_link_has_no_room() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = open(directory.path(), "source");
+    let numbers = publisher(&source, 8);
+    let path = directory.path().to_owned();
+    let (slept, sleeps) = std::sync::mpsc::channel();
+    let (ended, ends) = std::sync::mpsc::channel();
+    let sink = std::thread::spawn(move || {
+        let node = open(&path, "sink");
+        let wish = node.subscribe("numbers").depth(4).overflow(Overflow::DropNewest);
+        let numbers: Subscriber<u64> = wish.patience(SOON).subscriber().unwrap();
+        assert_eq!(numbers.receive(AT_ONCE).err(), Some(Error::Nothing("numbers".into())));
+        slept.send(()).unwrap();
+        ends.recv().unwrap();
+        for number in 0..4 {
+            assert_eq!(numbers.receive(SOON).unwrap().read(), Ok(number));
+        }
+        assert_eq!(numbers.receive(SOON).err(), Some(Error::Gone("numbers".into())));
+    });
+    attend_until(&numbers, || sleeps.try_recv().is_ok());
+    for number in 0..1000 {
+        numbers.send(&number).unwrap();
+    }
+    drop(numbers);
+    ended.send(()).unwrap();
+    sink.join().unwrap();
+}

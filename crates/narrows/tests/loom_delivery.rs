@@ -8,6 +8,9 @@ mod racing;
 use std::rc::Rc;
 
 use loom::cell::Cell;
+use loom::sync::Arc;
+use loom::sync::atomic::AtomicBool;
+use loom::sync::atomic::Ordering::{AcqRel, Acquire};
 use loom::thread::spawn;
 use narrows::memory::{Delivery, NOTE_WORDS, Overflow, Subscription, Terms, leave, queue_words};
 use racing::{Racing, full};
@@ -111,6 +114,69 @@ fn nobody_sleeps_beside_a_message() {
         let mut out = Delivery::new(queue.clone(), note.clone(), terms);
         let reader = spawn(move || Subscription::new(queue, note, terms).arm(full));
         out.push(0, [1, 0], full).unwrap();
+        full();
+        let woken = out.is_armed();
+        let slept = reader.join().unwrap();
+        assert!(!slept || woken);
+    });
+}
+
+#[test]
+fn who_sleeps_again_is_woken_again() {
+    loom::model(|| {
+        let terms = Terms { depth: 1, holds: 1, overflow: Overflow::Wait };
+        let (queue, note) = (Racing::new(queue_words(1)), Racing::new(NOTE_WORDS));
+        let mut out = Delivery::new(queue.clone(), note.clone(), terms);
+        let woken = Arc::new(AtomicBool::new(false));
+        let wakes = woken.clone();
+        let reader = spawn(move || {
+            let mut into = Subscription::new(queue, note, terms);
+            into.arm(full);
+            into.disarm();
+            wakes.swap(false, AcqRel);
+            into.arm(full)
+        });
+        let wake = |out: &mut Delivery<Racing, Racing>| {
+            if out.is_armed() {
+                woken.swap(true, AcqRel);
+            }
+        };
+        wake(&mut out);
+        out.push(0, [1, 0], full).unwrap();
+        full();
+        wake(&mut out);
+        let slept = reader.join().unwrap();
+        assert!(!slept || woken.load(Acquire));
+    });
+}
+
+#[test]
+fn nobody_sleeps_beside_an_end_nor_hears_of_it_before_the_last_message() {
+    loom::model(|| {
+        let terms = Terms { depth: 1, holds: 1, overflow: Overflow::Wait };
+        let (queue, note) = (Racing::new(queue_words(1)), Racing::new(NOTE_WORDS));
+        let mut out = Delivery::new(queue.clone(), note.clone(), terms);
+        let reader = spawn(move || {
+            let mut into = Subscription::new(queue, note, terms);
+            if into.has_ended() {
+                assert!(!into.is_empty());
+            }
+            // It is not told of what there is to take.
+            into.arm(full)
+        });
+        out.push(0, [1, 0], full).unwrap();
+        out.end();
+        full();
+        let woken = out.is_armed();
+        let slept = reader.join().unwrap();
+        assert!(!slept || woken);
+    });
+    loom::model(|| {
+        let terms = Terms { depth: 1, holds: 1, overflow: Overflow::Wait };
+        let (queue, note) = (Racing::new(queue_words(1)), Racing::new(NOTE_WORDS));
+        let mut out = Delivery::new(queue.clone(), note.clone(), terms);
+        let reader = spawn(move || Subscription::new(queue, note, terms).arm(full));
+        out.end();
         full();
         let woken = out.is_armed();
         let slept = reader.join().unwrap();

@@ -9,7 +9,7 @@
 //! ```text
 //!   publisher's memory                         subscriber's memory
 //!
-//!     queue   tail  lost  want                   taken
+//!     queue   tail  lost  want    ended          taken
 //!             position  slot  length  number     hold  hold  …
 //!             position  slot  length  number
 //!             …                                  armed  left
@@ -19,15 +19,17 @@
 
 use crate::platform::{Words, WordsMut};
 
-/// Words of a queue: the newest position, messages left out, whether the publisher sleeps.
+/// Words of a queue: the newest position, messages left out, whether the publisher sleeps, and
+/// whether it has ended.
 const TAIL: u32 = 0;
 const LOST: u32 = 1;
 const WANT: u32 = 2;
+const ENDED: u32 = 3;
 /// Where the cells begin, and words of each.
 const CELLS: u32 = 4;
 const CELL: u32 = 4;
 /// Words of a subscriber's note: what was taken, where the holds begin, and, in a line that seldom
-/// changes, whether it sleeps and whether it has left.
+/// changes, for which time it sleeps, if it does, and whether it has left.
 const TAKEN: u32 = 0;
 const HOLD: u32 = 1;
 const ARMED: u32 = 16;
@@ -90,6 +92,8 @@ pub struct Delivery<W, R> {
     lost: u32,
     /// The subscriber takes nothing any more.
     left: bool,
+    /// For which of the times that it sleeps it was woken last.
+    woken: u32,
 }
 
 /// A queue has no room, and its subscriber is to be waited for.
@@ -99,7 +103,7 @@ pub struct NoRoom;
 impl<W: WordsMut, R: Words> Delivery<W, R> {
     /// A queue in [`queue_words`] that are all 0, for the subscriber whose note this is.
     pub fn new(queue: W, note: R, terms: Terms) -> Delivery<W, R> {
-        Delivery { queue, note, terms, tail: 0, taken: 0, lost: 0, left: false }
+        Delivery { queue, note, terms, tail: 0, taken: 0, lost: 0, left: false, woken: 0 }
     }
 
     /// What was agreed on.
@@ -201,10 +205,19 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
         Ok(Some(position))
     }
 
-    /// Whether the subscriber sleeps and is to be woken. Between what was pushed and this the
-    /// caller has a full fence, which pairs with the one in [`Subscription::arm`].
-    pub fn is_armed(&self) -> bool {
-        self.note.load(ARMED) != 0
+    /// Whether the subscriber sleeps and is to be woken: once each time that it sleeps. Between what
+    /// was pushed and this the caller has a full fence, which pairs with the one in
+    /// [`Subscription::arm`].
+    pub fn is_armed(&mut self) -> bool {
+        let armed = self.note.load(ARMED);
+        armed != 0 && core::mem::replace(&mut self.woken, armed) != armed
+    }
+
+    /// Says that nothing is pushed any more. The caller wakes the subscriber behind a full fence.
+    pub fn end(&self) {
+        // Release: pairs with the acquire in `Subscription::has_ended`. Who sees it sees all that
+        // was pushed.
+        self.queue.store_release(ENDED, 1);
     }
 
     /// Whether a position that was pushed waits to be taken.
@@ -262,6 +275,8 @@ pub struct Subscription<R, W> {
     note: W,
     terms: Terms,
     next: u32,
+    /// How often it has gone to sleep.
+    slept: u32,
     /// A bit for each hold.
     holds: u32,
     lost: u32,
@@ -274,7 +289,7 @@ pub struct TooMany;
 impl<R: Words, W: WordsMut> Subscription<R, W> {
     /// As [`Delivery::new`]; the note is of [`NOTE_WORDS`] that are all 0.
     pub fn new(queue: R, note: W, terms: Terms) -> Subscription<R, W> {
-        Subscription { queue, note, terms, next: 1, holds: 0, lost: 0 }
+        Subscription { queue, note, terms, next: 1, slept: 0, holds: 0, lost: 0 }
     }
 
     /// Messages that were lost: those that made room for newer ones, and those that were left out.
@@ -374,13 +389,21 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
         }
     }
 
-    /// Says that it is going to sleep, and whether nothing came before that. `fence` is a full one.
-    pub fn arm(&self, fence: impl FnOnce()) -> bool {
-        self.note.store(ARMED, 1);
+    /// Says that it is going to sleep, and whether nothing came before that, nor the end. `fence` is
+    /// a full one.
+    pub fn arm(&mut self, fence: impl FnOnce()) -> bool {
+        self.slept = self.slept.checked_add(1).unwrap_or(1);
+        self.note.store(ARMED, self.slept);
         // Pairs with the fence before `Delivery::is_armed`: either this sees what was pushed, or
         // the publisher sees that this sleeps.
         fence();
-        self.is_empty()
+        self.is_empty() && !self.has_ended()
+    }
+
+    /// Whether nothing is pushed any more. What was is there.
+    pub fn has_ended(&self) -> bool {
+        // Acquire: pairs with the release in `Delivery::end`.
+        self.queue.load_acquire(ENDED) != 0
     }
 
     /// Says that it does not sleep.

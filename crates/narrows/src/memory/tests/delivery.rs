@@ -131,11 +131,18 @@ fn a_queue_of_one_has_the_latest() {
 #[test]
 fn who_sleeps_is_woken_and_who_finds_something_does_not_sleep() {
     let mut queue = queue(2, 1, Overflow::Wait);
-    assert!(queue.into.arm(none) && queue.out.is_armed());
+    for _ in 0..3 {
+        assert!(queue.into.arm(none) && queue.out.is_armed());
+        assert!(!queue.out.is_armed(), "it was woken");
+    }
     queue.into.disarm();
     assert!(!queue.out.is_armed());
     push(&mut queue, 0).unwrap();
     assert!(!queue.into.arm(none));
+    assert_eq!(slots(&mut queue), [0]);
+    assert!(queue.into.arm(none) && !queue.into.has_ended());
+    queue.out.end();
+    assert!(!queue.into.arm(none) && queue.into.has_ended());
 }
 
 #[test]
