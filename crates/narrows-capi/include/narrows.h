@@ -81,7 +81,7 @@ typedef struct narrows_options {
     size_t size;            /* sizeof(narrows_options). */
     const char *domain;     /* Nodes meet those of one domain; "default". */
     const char *directory;  /* Where they meet; NARROWS_DIR of the environment, or the user's own. */
-    size_t longest_message; /* Bytes of the longest message, request or response; 65536. */
+    size_t longest_message; /* Bytes of the longest message; 16 MiB - 1, 65536 on 32 bits. */
     uint32_t flags;         /* NARROWS_NO_THREAD, NARROWS_MEASURE, NARROWS_COPY_ENGINE. */
 } narrows_options;
 

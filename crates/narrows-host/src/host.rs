@@ -346,6 +346,12 @@ impl Platform for Host {
         Ok(table.into_boxed_slice())
     }
 
+    fn zeroed(&self, len: usize) -> Result<Box<[u8]>, NoStorage> {
+        // The macro alone asks for pages that are zero already, but says nothing if there are none.
+        Vec::<u8>::new().try_reserve_exact(len).map_err(|_| NoStorage)?;
+        Ok(vec![0; len].into_boxed_slice())
+    }
+
     fn books(&self, own: &Region, len: usize) -> Result<Books, NoStorage> {
         own.books(len).ok_or(NoStorage)
     }

@@ -33,31 +33,30 @@ use crate::{clock, memory, system};
 const LARGEST: u32 = 64 << 20;
 
 /// Bytes of the longest message of the standard layout.
-const STANDARD: usize = 65536;
-/// How much of a region the blocks for longer ones take, in bytes, where that is enough for the
-/// least number of them.
-const INTERNAL: usize = 8 << 20;
-const EXTERNAL: usize = 24 << 20;
+const STANDARD: usize = memory::STANDARD as usize;
+/// Bytes of blocks for messages in between, where the longest are longer.
+const MIDDLE: u32 = 1 << 20;
+/// How much of a region the longest blocks take, in bytes, where that is enough for the least
+/// number of them.
+const INTERNAL: u32 = 8 << 20;
+const EXTERNAL: u32 = 24 << 20;
 
-/// The layout for messages of so many bytes.
+/// The layout for messages of so many bytes: the standard one, and behind it blocks for longer
+/// ones.
 fn layout_for(longest: usize) -> Result<Layout, LayoutError> {
+    use Placement::{External, Internal};
     let standard = Layout::standard(Host::LINE)?;
     if longest <= STANDARD {
         return Ok(standard);
     }
     let size = u32::try_from(longest).map_err(|_| LayoutError::Class)?;
-    let longer = |class: &Class| {
-        if class.size as usize != STANDARD {
-            return *class;
-        }
-        let (room, least) = match class.placement {
-            Placement::Internal => (INTERNAL, 1),
-            _ => (EXTERNAL, 2),
-        };
-        let count = ((room / longest) as u32).clamp(least, class.count);
-        Class { size, count, ..*class }
-    };
-    let classes: Vec<Class> = standard.classes().iter().map(longer).collect();
+    let mut classes = standard.classes().to_vec();
+    if size > MIDDLE {
+        classes.push(Class { placement: Internal, size: MIDDLE, count: 2 });
+        classes.push(Class { placement: External, size: MIDDLE, count: 8 });
+    }
+    classes.push(Class { placement: Internal, size, count: (INTERNAL / size).clamp(1, 4) });
+    classes.push(Class { placement: External, size, count: (EXTERNAL / size).clamp(2, 40) });
     Layout::new(Host::LINE, standard.slots(), &classes)
 }
 
@@ -68,14 +67,16 @@ pub struct Options {
     domain: String,
     directory: Option<PathBuf>,
     layout: Option<Layout>,
-    longest: usize,
+    longest: Option<usize>,
+    /// The longest message if none is named, should the system allow it.
+    usual: usize,
     incoming: Option<Layout>,
     largest: Option<u32>,
     allowed: Vec<u32>,
     core: Option<usize>,
     engine: Option<Option<usize>>,
     carrier: Option<Carrier>,
-    limits: Limits,
+    limits: Option<Limits>,
     background: bool,
     trace: Option<PathBuf>,
     trace_payload: Option<bool>,
@@ -90,14 +91,15 @@ impl Options {
             domain: "default".into(),
             directory: None,
             layout: None,
-            longest: 0,
+            longest: None,
+            usual: STANDARD,
             incoming: None,
             largest: None,
             allowed: Vec::new(),
             core: None,
             engine: None,
             carrier: None,
-            limits: Limits::default(),
+            limits: None,
             background: true,
             trace: None,
             trace_payload: None,
@@ -118,9 +120,10 @@ impl Options {
         self
     }
 
-    /// How many bytes the longest message, request or response of this node may have, if that is
-    /// more than 65536: fewer blocks are as large as that then, three at least. Opening a node for
-    /// longer ones than a region can have is [`OpenError::Longest`].
+    /// How many bytes the longest message, request or response of this node may have, if not 65536:
+    /// each link has blocks for some longer ones then, three at least of the longest, which take no
+    /// memory until they are used. Opening a node for longer ones than a region can have is
+    /// [`OpenError::Longest`].
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;
@@ -131,8 +134,16 @@ impl Options {
     /// ```
     #[must_use]
     pub fn longest_message(mut self, bytes: usize) -> Options {
-        self.longest = bytes;
-        self.limits.longest = bytes.max(STANDARD);
+        self.longest = Some(bytes);
+        self
+    }
+
+    /// As [`Options::longest_message`], unless the program names a longest or a layout, or the
+    /// system allows no memory as large as that, or only so many addresses.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn usual_longest_message(mut self, bytes: usize) -> Options {
+        self.usual = bytes;
         self
     }
 
@@ -198,7 +209,7 @@ impl Options {
     /// How large the node's tables are, other than the default.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Options {
-        self.limits = limits;
+        self.limits = Some(limits);
         self
     }
 
@@ -233,8 +244,12 @@ impl Options {
     /// # Errors
     /// See [`OpenError`]; each is a sentence that says what to do.
     pub fn node(self) -> Result<Node, OpenError> {
-        let limits = self.limits;
-        Node::new(self.open()?, limits).map_err(OpenError::Node)
+        let (limits, named) = (self.limits, self.longest.unwrap_or(0));
+        let host = self.open()?;
+        let longest = if limits.is_some() { named } else { host.longest_message() as usize };
+        let limits = limits.unwrap_or_default();
+        let limits = Limits { longest: limits.longest.max(longest), ..limits };
+        Node::new(host, limits).map_err(OpenError::Node)
     }
 
     /// Opens the platform alone, for a program that makes the node itself: from here on others can
@@ -246,10 +261,12 @@ impl Options {
     pub fn open(self) -> Result<Host, OpenError> {
         let parse = |text: &str| text.parse::<Name>().map_err(|_| OpenError::Name(text.into()));
         let (name, domain) = (parse(&self.name)?, parse(&self.domain)?);
-        let layout = match self.layout {
+        let usual =
+            || layout_for(self.usual).ok().filter(|usual| memory::fits_unused(usual.size()));
+        let layout = match self.layout.or_else(|| usual().filter(|_| self.longest.is_none())) {
             Some(layout) => layout,
             None => {
-                let longest = self.longest;
+                let longest = self.longest.unwrap_or(STANDARD);
                 layout_for(longest).map_err(|error| OpenError::Longest(longest, error))?
             }
         };

@@ -21,6 +21,11 @@ use crate::parked::{Parked, Ticket};
 use crate::signature::{Signature, name_of};
 use crate::typed::{self, Payload};
 
+/// Bytes of the longest message if the program names no other. Where addresses are few, a link
+/// reserves none for messages that may never come.
+const LONGEST: usize =
+    if cfg!(target_pointer_width = "64") { narrows::memory::MAX_MESSAGE as usize } else { 65536 };
+
 type Body = Box<dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure>>;
 
 /// A function that this node serves.
@@ -84,11 +89,14 @@ impl Node {
         Node::with(Options::new(name))
     }
 
-    /// A node that is opened as the options say.
+    /// A node that is opened as the options say. Where they say nothing of layouts nor of the longest
+    /// message, that is of up to 16 MiB - 1: what is longer than usual has blocks of its own, which
+    /// take no memory until they are used.
     ///
     /// # Errors
     /// [`Error::Open`].
     pub fn with(options: Options) -> Result<Node, Error> {
+        let options = options.usual_longest_message(LONGEST);
         let node = RefCell::new(options.node().map_err(Error::Open)?);
         Ok(Node {
             inner: Rc::new(Inner {

@@ -54,6 +54,10 @@ fn open_for_long_ones(directory: &Path, name: &str) -> Node {
     Node::with(Options::new(name).directory(directory).longest_message(LONG)).unwrap()
 }
 
+fn open_for_short_ones(directory: &Path, name: &str) -> Node {
+    Node::with(Options::new(name).directory(directory).longest_message(65536)).unwrap()
+}
+
 /// A node that serves what `offer` offers, until it is dropped.
 struct Server {
     thread: Option<JoinHandle<()>>,
@@ -289,7 +293,7 @@ fn a_mebibyte_goes_there_and_back_between_nodes_that_are_opened_for_it() {
     for value in 0..10 {
         assert_eq!(flipped.call(&vec![value; LONG]), Ok(vec![!value; LONG]));
     }
-    let short = open(directory.path(), "short");
+    let short = open_for_short_ones(directory.path(), "short");
     let client = short.find("flipped").longest(LONG).client::<[u8], [u8]>().unwrap();
     let refused = client.call(&vec![1; LONG]).unwrap_err().to_string();
     assert!(refused.contains("the 65536 bytes of this node's longest message"), "{refused}");
@@ -312,7 +316,6 @@ fn values_that_no_message_has_room_for_are_refused_before_a_call() {
         },
     );
     let path = directory.path().to_owned();
-    let brief = Options::new("brief").directory(directory.path());
     // What it looks for itself has longer messages.
     let standard = Layout::standard(Host::LINE).unwrap();
     let _short = Server::with(
@@ -337,7 +340,7 @@ fn values_that_no_message_has_room_for_are_refused_before_a_call() {
         let made = long.client::<u8, Long>("short").map(|_| ());
         refused(made, "a response of short has");
     }
-    let node = Node::with(brief).unwrap();
+    let node = open_for_short_ones(directory.path(), "brief");
     refused(node.client::<Long, u8>("first").map(|_| ()), "a request of first has");
     let served = node.serve::<u8, Long>("own", |each| [*each; 100_000]);
     refused(served, "a response of own has");

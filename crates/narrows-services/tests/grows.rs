@@ -59,7 +59,7 @@ fn plays_its_part() {
         "poor" => {
             let memory = std::fs::read_to_string("/proc/self/statm").unwrap();
             let pages: u64 = memory.split(' ').next().unwrap().parse().unwrap();
-            let current = Some(pages * 4096 + (64 << 20));
+            let current = Some(pages * 4096 + (256 << 20));
             let maximum = getrlimit(Resource::As).maximum;
             setrlimit(Resource::As, Rlimit { current, maximum }).unwrap();
             let frames = node.subscribe("frames").patience(SOON).subscriber::<[u8]>();

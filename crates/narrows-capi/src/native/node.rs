@@ -100,8 +100,10 @@ pub(super) fn strategy(text: &str) -> Outcome<Strategy> {
 impl State {
     /// Opens a node, and the bell that ends its waits.
     pub fn open(called: &str, settings: &Settings<'_>, slot: u16) -> Outcome<(State, Arc<Bell>)> {
-        let mut options =
-            Options::new(called).longest_message(settings.longest).background(settings.background);
+        let mut options = Options::new(called).background(settings.background);
+        if settings.longest > 0 {
+            options = options.longest_message(settings.longest);
+        }
         if let Some(domain) = settings.domain {
             options = options.domain(domain);
         }

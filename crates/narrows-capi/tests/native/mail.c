@@ -69,8 +69,8 @@ static void whole(narrows_node *node, narrows_peer *peer)
 
 static void too_long(narrows_peer *peer)
 {
-    static char longest[65537];
-    SAYS(NARROWS_TOO_LONG, narrows_send(peer, PORT, PORT, longest, sizeof longest, SOON), "65536");
+    static char longest[1 << 24];
+    SAYS(NARROWS_TOO_LONG, narrows_send(peer, PORT, PORT, longest, sizeof longest, SOON), "16777215");
 }
 
 static void views(narrows_node *node, narrows_peer *peer, narrows_flow *flow)

@@ -49,7 +49,7 @@ static void other(void)
 {
     narrows_node *node = opened("dsp");
     WORKS(narrows_offer_service(node, "square", POINT, "f32", square, NULL));
-    WORKS(narrows_offer_service(node, "long", "[u8;100000]", "u8", square, NULL));
+    WORKS(narrows_offer_service(node, "long", "[u8;20000000]", "u8", square, NULL));
     tell();
     for (;;)
         WORKS(narrows_serve(node, SOON, NULL));
@@ -101,8 +101,8 @@ static void refused(narrows_node *node)
          narrows_offer_service(node, "twenty-three-characters", NUMBERS, square, NULL),
          "1 to 22");
     FAILS(NARROWS_ARGUMENT, narrows_open_service(node, "s", NUMBERS, NULL, 8, SOON, NULL));
-    SAYS(NARROWS_TOO_LONG, narrows_offer_service(node, "s", "u8", "[f32;25000]", square, NULL),
-         "a response of s has 100000 bytes");
+    SAYS(NARROWS_TOO_LONG, narrows_offer_service(node, "s", "u8", "[f32;5000000]", square, NULL),
+         "a response of s has 20000000 bytes");
     FAILS(NARROWS_CLOSED, narrows_open_service(NULL, "s", NUMBERS, NULL, 8, SOON, &flow));
     SAYS(NARROWS_STRATEGY, narrows_open_service(node, "s", NUMBERS, "pol", 8, SOON, &flow),
          "poll");
@@ -156,8 +156,8 @@ int main(void)
     FAILS(NARROWS_TYPES, narrows_open_service(node, "square", NUMBERS, NULL, 8, SOON, &flow));
     WORKS(narrows_open_service(node, "square", POINT, "f32", NULL, 8, SOON, &flow));
     SAYS(NARROWS_TOO_LONG,
-         narrows_open_service(node, "long", "[u8;100000]", "u8", NULL, 8, SOON, &again),
-         "a request of long has 100000 bytes");
+         narrows_open_service(node, "long", "[u8;20000000]", "u8", NULL, 8, SOON, &again),
+         "a request of long has 20000000 bytes");
     murder(pid);
     WORKS(narrows_close(node));
     return 0;

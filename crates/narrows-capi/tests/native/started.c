@@ -180,6 +180,7 @@ int main(void)
     narrows_options options = NARROWS_OPTIONS;
     pid_t pid = start(server);
     size_t i;
+    options.longest_message = 65536;
     options.flags = NARROWS_MEASURE;
     WORKS(narrows_open("caller", &options, &node));
     peer = hunted(node, "server");

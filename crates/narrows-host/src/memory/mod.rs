@@ -28,6 +28,8 @@ use crate::memory::words::{OwnWords, PeerWords, Range};
 
 /// The largest region that is mapped, in bytes: what the layout allows.
 const LARGEST: u64 = 1 << 30;
+/// Bytes of the longest block of which the pages are made before it is used.
+pub(crate) const STANDARD: u32 = 65536;
 /// Bytes of a region whose pages are made in one go: some 50 µs of work.
 const SLICE: u32 = 64 << 10;
 /// What `fstatfs` says of memory files, which hand out zeroes for holes and never fail a read.
@@ -52,6 +54,12 @@ pub(crate) fn fits(size: u32) -> io::Result<()> {
         return Err(io::Errno::FBIG);
     }
     Ok(())
+}
+
+/// As [`fits`], of memory that may never be used: not where the process has only so many addresses.
+pub(crate) fn fits_unused(size: u32) -> bool {
+    let addresses = rustix::process::getrlimit(rustix::process::Resource::As).current;
+    addresses.is_none() && fits(size).is_ok()
 }
 
 /// A region that this node owns: one per link, written by nobody else.
@@ -118,14 +126,16 @@ impl Region {
         self.0.range(offset, len)
     }
 
-    /// Has a slice of the pages made, and says where the next begins, if there is one: of the whole
-    /// region, or of what every link uses soon, which is all before the channels, and a slice of
-    /// the blocks.
+    /// Has a slice of the pages made, and says where the next begins, if there is one: of all but
+    /// blocks that are longer than usual, or of what every link uses soon, which is all before the
+    /// channels, and a slice of the blocks.
     pub(crate) fn fill(&self, from: u32, whole: bool) -> Option<u32> {
-        if whole {
-            return self.0.fill(from, SLICE);
-        }
         let layout = Layout::read(self, LINE).ok()?;
+        if whole {
+            let long = layout.places().find(|(_, class)| class.size > STANDARD);
+            let end = long.map_or(layout.size(), |(offset, _)| offset);
+            return self.0.fill(from, SLICE.min(end.checked_sub(from)?)).filter(|next| *next < end);
+        }
         let [header, control, slots, returns, ..] = layout.parts().map(|(_, bytes)| bytes);
         let channels = header + control + slots + returns;
         let (blocks, _) = layout.places().next()?;

@@ -141,10 +141,7 @@ impl<P: Platform> Node<P> {
             flows: platform.storage(flows, |_| None)?,
             requests: platform.storage(places, |_| Queue::default())?,
             refusals: platform.storage(places, |_| Queue::default())?,
-            scratch: [
-                platform.storage(limits.longest, |_| 0)?,
-                platform.storage(limits.longest, |_| 0)?,
-            ],
+            scratch: [platform.zeroed(limits.longest)?, platform.zeroed(limits.longest)?],
             notification: strategy.notification,
             strategy,
             adaptive: Adaptive::default(),

@@ -304,6 +304,15 @@ pub trait Platform: Sized {
         make: impl FnMut(usize) -> T,
     ) -> Result<Self::Slice<T>, NoStorage>;
 
+    /// Storage for bytes, all zero: of a platform that can, where they take no memory until they are
+    /// written. Called as [`Platform::storage`].
+    ///
+    /// # Errors
+    /// As there.
+    fn zeroed(&self, len: usize) -> Result<Self::Slice<u8>, NoStorage> {
+        self.storage(len, |_| 0)
+    }
+
     /// Storage for the books of the pool in a region of this node's, all zero. A platform whose
     /// nodes can be looked at while they run keeps them where others may read them. Called as
     /// [`Platform::storage`], when a link comes up.
