@@ -179,8 +179,8 @@ impl<Q: Payload + ?Sized, R: Payload + ?Sized> Client<Q, R> {
         R::receive(self.room, call, || self.wrong())
     }
 
-    // What fails is out of line, and takes of a call only what it can find again: whatever it needed
-    // would have a register to itself while the call waits.
+    // What fails is out of line, and takes of a call only what it can find again: whatever else it
+    // needed would have a register to itself while the call waits.
     #[cold]
     #[inline(never)]
     fn search_and_call(&self, request: &Q) -> Result<R::Owned, Error> {

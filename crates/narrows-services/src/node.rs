@@ -89,9 +89,9 @@ impl Node {
         Node::with(Options::new(name))
     }
 
-    /// A node that is opened as the options say. Where they say nothing of layouts nor of the longest
-    /// message, that is of up to 16 MiB - 1: what is longer than usual has blocks of its own, which
-    /// take no memory until they are used.
+    /// A node that is opened as the options say. Where they say nothing of layouts nor of the
+    /// longest message, that is of up to 16 MiB - 1: what is longer than usual has blocks of its
+    /// own, which take no memory until they are used.
     ///
     /// # Errors
     /// [`Error::Open`].

@@ -100,7 +100,7 @@ impl Region {
         Region::made(size, |region| {
             format(region)?;
             // What every message needs; the rest is made when there is time, or as it is used.
-            region.fill(0, false);
+            region.fill(0, None);
             Some(())
         })
     }
@@ -126,16 +126,22 @@ impl Region {
         self.0.range(offset, len)
     }
 
-    /// Has a slice of the pages made, and says where the next begins, if there is one: of all but
-    /// blocks that are longer than usual, or of what every link uses soon, which is all before the
-    /// channels, and a slice of the blocks.
-    pub(crate) fn fill(&self, from: u32, whole: bool) -> Option<u32> {
-        let layout = Layout::read(self, LINE).ok()?;
-        if whole {
-            let long = layout.places().find(|(_, class)| class.size > STANDARD);
-            let end = long.map_or(layout.size(), |(offset, _)| offset);
-            return self.0.fill(from, SLICE.min(end.checked_sub(from)?)).filter(|next| *next < end);
+    /// Where blocks begin that are longer than usual, of which the pages are made as they are used.
+    pub(crate) fn usual_end(&self) -> u32 {
+        let layout = Layout::read(self, LINE);
+        let long = layout.map(|layout| layout.places().find(|(_, class)| class.size > STANDARD));
+        long.ok().flatten().map_or(self.size(), |(offset, _)| offset)
+    }
+
+    /// Has a slice of the pages made, and says where the next begins, if there is one: of all
+    /// before `until`, or of what every link uses soon, which is all before the channels, and a
+    /// slice of the blocks.
+    pub(crate) fn fill(&self, from: u32, until: Option<u32>) -> Option<u32> {
+        if let Some(until) = until {
+            let next = self.0.fill(from, SLICE.min(until.checked_sub(from)?));
+            return next.filter(|next| *next < until);
         }
+        let layout = Layout::read(self, LINE).ok()?;
         let [header, control, slots, returns, ..] = layout.parts().map(|(_, bytes)| bytes);
         let channels = header + control + slots + returns;
         let (blocks, _) = layout.places().next()?;

@@ -349,7 +349,7 @@ impl Rendezvous {
         if let Some(connection) = self.connections.get_mut(&key) {
             connection.peer = Some(peer.clone());
             if !connection.others {
-                self.filling.push_back((key, own.share(), 0));
+                self.filling.push_back((key, own.share(), 0, own.usual_end()));
             }
         }
         let (name, incarnation) = (hello.name, hello.incarnation);

@@ -201,8 +201,9 @@ pub(crate) struct Rendezvous {
     incompatible: BTreeMap<Box<str>, Life>,
     /// When the name was last seen to be there.
     kept: Instant,
-    /// Regions of links whose first pages are not all made yet, and where the next slice begins.
-    filling: VecDeque<(u32, Region, u32)>,
+    /// Regions of links whose first pages are not all made yet, where the next slice begins, and
+    /// where the last one ends if there are few peers.
+    filling: VecDeque<(u32, Region, u32, u32)>,
     /// The last turn left something undone.
     more: bool,
     /// What the stack has not been told.
@@ -322,8 +323,8 @@ impl Rendezvous {
     /// what a first burst of short messages takes.
     pub(crate) fn fill(&mut self) {
         let few = self.connections.len() <= FEW;
-        if let Some((_, region, from)) = self.filling.front_mut() {
-            match region.fill(*from, few) {
+        if let Some((_, region, from, until)) = self.filling.front_mut() {
+            match region.fill(*from, few.then_some(*until)) {
                 Some(next) => *from = next,
                 None => drop(self.filling.pop_front()),
             }

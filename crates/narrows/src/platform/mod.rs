@@ -304,8 +304,8 @@ pub trait Platform: Sized {
         make: impl FnMut(usize) -> T,
     ) -> Result<Self::Slice<T>, NoStorage>;
 
-    /// Storage for bytes, all zero: of a platform that can, where they take no memory until they are
-    /// written. Called as [`Platform::storage`].
+    /// Storage for bytes, all zero: of a platform that can, where they take no memory until they
+    /// are written. Called as [`Platform::storage`].
     ///
     /// # Errors
     /// As there.

@@ -209,8 +209,8 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
         Ok(Some(position))
     }
 
-    /// Whether the subscriber sleeps and is to be woken: once each time that it sleeps. Between what
-    /// was pushed and this the caller has a full fence, which pairs with the one in
+    /// Whether the subscriber sleeps and is to be woken: once each time that it sleeps. Between
+    /// what was pushed and this the caller has a full fence, which pairs with the one in
     /// [`Subscription::arm`].
     pub fn is_armed(&mut self) -> bool {
         let armed = self.note.load(ARMED);

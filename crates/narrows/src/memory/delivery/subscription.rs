@@ -135,8 +135,8 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
         }
     }
 
-    /// Says that it is going to sleep, and whether nothing came before that, nor the end. `fence` is
-    /// a full one.
+    /// Says that it is going to sleep, and whether nothing came before that, nor the end. `fence`
+    /// is a full one.
     pub fn arm(&mut self, fence: impl FnOnce()) -> bool {
         self.slept = self.slept.checked_add(1).unwrap_or(1);
         self.note.store(ARMED, self.slept);
