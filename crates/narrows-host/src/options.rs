@@ -261,13 +261,14 @@ impl Options {
     pub fn open(self) -> Result<Host, OpenError> {
         let parse = |text: &str| text.parse::<Name>().map_err(|_| OpenError::Name(text.into()));
         let (name, domain) = (parse(&self.name)?, parse(&self.domain)?);
-        let usual =
-            || layout_for(self.usual).ok().filter(|usual| memory::fits_unused(usual.size()));
-        let layout = match self.layout.or_else(|| usual().filter(|_| self.longest.is_none())) {
-            Some(layout) => layout,
-            None => {
-                let longest = self.longest.unwrap_or(STANDARD);
-                layout_for(longest).map_err(|error| OpenError::Longest(longest, error))?
+        let made =
+            |longest| layout_for(longest).map_err(|error| OpenError::Longest(longest, error));
+        let layout = match (self.layout, self.longest) {
+            (Some(layout), _) => layout,
+            (None, Some(longest)) => made(longest)?,
+            (None, None) => {
+                let usual = made(self.usual)?;
+                if memory::fits_unused(usual.size()) { usual } else { made(STANDARD)? }
             }
         };
         let incoming = self.incoming.unwrap_or(layout);

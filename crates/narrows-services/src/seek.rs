@@ -159,14 +159,9 @@ impl Seek {
                 let place = one.note.as_ref().map(Exposed::place);
                 one.publisher == message.from && place == Some(note)
             };
-            let joined = joins.iter().find(|one| {
-                one.publisher == message.from && one.note.place() == note && said == Said::Ended
-            });
-            match (self.asked.iter_mut().find(own), joined) {
-                // That it has ended comes after that it has let this in.
-                (Some(asked), _) => asked.said = Some(said),
-                (None, Some(joined)) => joined.ended.set(true),
-                (None, None) => {}
+            // Of one that has let this in, that it has ended is in its queue too.
+            if let Some(asked) = self.asked.iter_mut().find(own) {
+                asked.said = Some(said);
             }
         }
         for joined in joins {

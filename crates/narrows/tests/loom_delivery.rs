@@ -106,19 +106,24 @@ fn nothing_is_lost_where_the_publisher_waits() {
     check(2, Overflow::Wait, 3, 2);
 }
 
-#[test]
-fn nobody_sleeps_beside_a_message() {
-    loom::model(|| {
+/// Who goes to sleep while the publisher does something that is to be heard is woken, or sees it.
+fn nobody_sleeps_beside(act: fn(&mut Delivery<Racing, Racing>)) {
+    loom::model(move || {
         let terms = Terms { depth: 1, holds: 1, overflow: Overflow::Wait };
         let (queue, note) = (Racing::new(queue_words(1)), Racing::new(NOTE_WORDS));
         let mut out = Delivery::new(queue.clone(), note.clone(), terms);
         let reader = spawn(move || Subscription::new(queue, note, terms).arm(full));
-        out.push(0, [1, 0], full).unwrap();
+        act(&mut out);
         full();
         let woken = out.is_armed();
         let slept = reader.join().unwrap();
         assert!(!slept || woken);
     });
+}
+
+#[test]
+fn nobody_sleeps_beside_a_message() {
+    nobody_sleeps_beside(|out| assert!(out.push(0, [1, 0], full).is_ok()));
 }
 
 #[test]
@@ -171,17 +176,7 @@ fn nobody_sleeps_beside_an_end_nor_hears_of_it_before_the_last_message() {
         let slept = reader.join().unwrap();
         assert!(!slept || woken);
     });
-    loom::model(|| {
-        let terms = Terms { depth: 1, holds: 1, overflow: Overflow::Wait };
-        let (queue, note) = (Racing::new(queue_words(1)), Racing::new(NOTE_WORDS));
-        let mut out = Delivery::new(queue.clone(), note.clone(), terms);
-        let reader = spawn(move || Subscription::new(queue, note, terms).arm(full));
-        out.end();
-        full();
-        let woken = out.is_armed();
-        let slept = reader.join().unwrap();
-        assert!(!slept || woken);
-    });
+    nobody_sleeps_beside(|out| out.end());
 }
 
 #[test]
