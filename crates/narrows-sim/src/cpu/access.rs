@@ -1,10 +1,9 @@
 //! How a process reaches memory over the bus, copies, and looks at words.
 
 use super::{Cpu, Run};
-use crate::events::bus::{Act, BURST, Transfer, Watch};
+use crate::events::bus::{Act, Transfer, Watch};
 use crate::events::state::{State, Vain};
 use crate::time::Time;
-use crate::trace::Doing;
 
 /// The parts of a range that lie on one line of `line` bytes each: where, and how many bytes.
 pub(super) fn pieces(address: u32, len: usize, line: u32) -> impl Iterator<Item = (u32, usize)> {
@@ -263,59 +262,6 @@ impl Cpu {
         for (at, len) in pieces(address, len as usize, burst) {
             self.cross(memory, false);
             self.transfer(memory, at, len as u32, Act::Nothing, |_| {}, |_, _, _| {});
-        }
-    }
-
-    /// Copies from private memory to shared memory.
-    pub(super) fn copy_out(&self, memory: usize, address: u32, from: &[u8]) {
-        self.does(Doing::Copy);
-        self.compute(self.rates().copy_start);
-        let mut rest = from;
-        for (at, len) in pieces(address, rest.len(), self.grain(memory)) {
-            let (part, behind) = rest.split_at(len);
-            rest = behind;
-            self.private(at - address, len, false);
-            self.compute(self.rates().copy_word * words(len));
-            self.write(memory, at, part);
-        }
-        self.does(Doing::Work);
-    }
-
-    /// Copies from shared memory to private memory.
-    pub(super) fn copy_in(&self, memory: usize, address: u32, to: &mut [u8]) {
-        self.does(Doing::Copy);
-        self.compute(self.rates().copy_start);
-        let mut rest = to;
-        for (at, len) in pieces(address, rest.len(), self.grain(memory)) {
-            let (part, behind) = rest.split_at_mut(len);
-            rest = behind;
-            self.read(memory, at, part);
-            self.compute(self.rates().copy_word * words(len));
-            self.private(at - address, len, true);
-        }
-        self.does(Doing::Work);
-    }
-
-    /// Bytes that are copied at a time: a word where the other side goes through the cache too and
-    /// may be on the same lines; else a line, or as much as fits a transfer.
-    fn grain(&self, memory: usize) -> u32 {
-        if self.shared.private.get().is_some() {
-            return 4;
-        }
-        self.cached(memory).unwrap_or(BURST as u32)
-    }
-
-    /// The private side of a copy.
-    fn private(&self, offset: u32, len: usize, write: bool) {
-        let Some(base) = self.shared.private.get() else { return };
-        let home = self.rates().home;
-        let mut bytes = [0; BURST];
-        let address = base + offset % super::PRIVATE;
-        let len = len.min((base + super::PRIVATE - address) as usize);
-        if write {
-            self.write(home, address, &bytes[..len]);
-        } else {
-            self.read(home, address, &mut bytes[..len]);
         }
     }
 

@@ -4,7 +4,7 @@ use super::Cpu;
 use super::access::{lines, pieces, words};
 use super::rates::Traffic;
 use crate::events::bus::BURST;
-use crate::events::state::Core;
+use crate::events::state::{Core, State};
 use crate::part::cache::{Cache, Tag};
 use crate::time::Time;
 
@@ -107,9 +107,11 @@ impl Cpu {
         loop {
             // Others of this core may run whenever this waits for the bus, so everything is looked
             // at again behind it.
-            let Some(found) = self.with(level, |cache| cache.find(tag)) else { return 0 };
-            if let Some(place) = found {
+            if let Some(place) = self.at_once(level, &mut self.machine().state.borrow_mut(), tag) {
                 return place;
+            }
+            if self.with(level, |_| ()).is_none() {
+                return 0;
             }
             self.evict(level, tag);
             let line = self.with(level, |cache| cache.shape.line as usize).unwrap_or(0);
@@ -127,6 +129,51 @@ impl Cpu {
                 Some(None) => {}
             }
         }
+    }
+
+    /// As [`Cpu::bring`], if nothing comes between: there is no second level, bridges or streams.
+    #[inline]
+    fn at_once(&self, level: Level, state: &mut State, tag: Tag) -> Option<usize> {
+        let (machine, process, core) = (self.machine(), self.shared.process, self.shared.core);
+        if !state.runs(process) {
+            return None;
+        }
+        let cache = level(&mut state.cores[core])?;
+        if let Some(place) = cache.find(tag) {
+            return Some(place);
+        }
+        let (place, line) = (cache.place(tag), cache.shape.line);
+        let dirty = cache.dirty(place);
+        let plain = |tag: Tag| {
+            let route = machine.routes.get(tag.memory)?;
+            let inside = u64::from(tag.address) + u64::from(line) <= u64::from(route.last_word) + 4;
+            (inside && line <= route.burst && !self.is_barred(tag.memory)).then_some(route)
+        };
+        let simple = !machine.paths && !machine.streams && state.cores[core].second.is_none();
+        if !simple || !state.plan.spares(process) || state.stands_still() {
+            return None;
+        }
+        if let Some(old) = dirty {
+            let route = plain(old)?;
+            if !state.passes(process, route.bus, route.time(line, true), false) {
+                return None;
+            }
+            let cache = level(&mut state.cores[core])?;
+            let mut bytes = [0; BURST];
+            bytes[..line as usize].copy_from_slice(cache.bytes(place));
+            cache.cleaned(place);
+            state.counts.words += words(line as usize);
+            state.put(process, old.memory, old.address, &bytes[..line as usize]);
+        }
+        let route = plain(tag)?;
+        if !state.passes(process, route.bus, route.time(line, false), false) {
+            return None;
+        }
+        state.counts.words += words(line as usize);
+        let State { cores, memories, .. } = state;
+        let bytes = &memories[tag.memory][tag.address as usize..][..line as usize];
+        level(&mut cores[core])?.install(place, tag, bytes);
+        Some(place)
     }
 
     /// Writes back what lies where a line is to go.
@@ -250,9 +297,12 @@ impl Cpu {
         self.with(instructions, |cache| cache.used.lookups += count);
         let mut tags = pieces(start, len as usize, line)
             .map(|(at, _)| Tag { memory, address: at - at % line });
-        while let Some(Some(missing)) =
-            self.with(instructions, |cache| tags.find(|tag| cache.find(*tag).is_none()))
-        {
+        loop {
+            let missing = {
+                let state = &mut self.machine().state.borrow_mut();
+                tags.find(|tag| self.at_once(instructions, state, *tag).is_none())
+            };
+            let Some(missing) = missing else { return };
             self.bring(instructions, missing);
         }
     }

@@ -5,6 +5,7 @@ mod bare;
 mod cached;
 mod chain;
 pub mod cluster;
+mod copy;
 mod engine;
 
 mod lay;

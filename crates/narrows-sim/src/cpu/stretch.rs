@@ -4,7 +4,6 @@
 use super::Cpu;
 use super::chain::Place;
 use crate::events::Upkeep;
-use crate::trace::Doing;
 use narrows::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -99,29 +98,6 @@ impl Stretch {
         let (source, target) = (from.find(at, len)?, self.find(to, len)?);
         self.hands.cpu().copy(source, target, len, true);
         Ok(())
-    }
-}
-
-impl Cpu {
-    /// Copies bytes from one place to another, word by word: what each word takes is
-    /// [`Copying::word`](crate::chip::Copying::word), beside both accesses. With `past`, it reads
-    /// past the cache.
-    pub fn copy(&self, from: Place, to: Place, len: usize, past: bool) {
-        let mut word = [0; 4];
-        self.does(Doing::Copy);
-        self.compute(self.rates().copy_start);
-        for at in (0..len).step_by(4) {
-            let part = &mut word[..(len - at).min(4)];
-            let at = at as u32;
-            if past {
-                self.load_bytes(from.0, from.1 + at, part);
-            } else {
-                self.read(from.0, from.1 + at, part);
-            }
-            self.compute(self.rates().copy_word);
-            self.write(to.0, to.1 + at, part);
-        }
-        self.does(Doing::Work);
     }
 }
 

@@ -21,13 +21,22 @@ impl State {
     /// The running process computes for a while. True if it has to leave until that is over.
     #[inline]
     pub fn compute(&mut self, process: usize, time: Time) -> bool {
-        let until = self.now + time;
-        if self.mode == Mode::Fast && !self.outranked(process) && self.queue.clear(until) {
-            self.set_clock(until);
+        if self.computes(process, time) {
             return false;
         }
-        self.compute_until(process, until);
+        self.compute_until(process, self.now + time);
         true
+    }
+
+    /// Whether the running process has computed for a while: nothing comes between.
+    #[inline]
+    pub fn computes(&mut self, process: usize, time: Time) -> bool {
+        let until = self.now + time;
+        let on = self.mode == Mode::Fast && !self.outranked(process) && self.queue.clear(until);
+        if on {
+            self.set_clock(until);
+        }
+        on
     }
 
     pub(super) fn compute_until(&mut self, process: usize, until: Time) {

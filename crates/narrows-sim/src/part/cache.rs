@@ -82,10 +82,16 @@ impl Cache {
 
     /// Where a line is kept, if it is.
     #[inline]
-    pub fn find(&mut self, tag: Tag) -> Option<usize> {
+    pub fn has(&self, tag: Tag) -> Option<usize> {
         let set = self.set(tag);
         let first = set.start;
-        let at = first + self.lines[set].iter().position(|line| line.tag == Some(tag))?;
+        Some(first + self.lines[set].iter().position(|line| line.tag == Some(tag))?)
+    }
+
+    /// As [`Cache::has`], to use it.
+    #[inline]
+    pub fn find(&mut self, tag: Tag) -> Option<usize> {
+        let at = self.has(tag)?;
         self.clock += 1;
         self.lines[at].used = self.clock;
         Some(at)

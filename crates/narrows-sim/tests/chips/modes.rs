@@ -47,6 +47,11 @@ fn drawn(dice: &mut Dice) -> Chip {
         } else {
             core.data = Some(crate::common::cache(512 << dice.roll(4), 1 << dice.roll(2)));
         }
+        if dice.roll(2) == 0 {
+            core.instructions = Some(crate::common::cache(1024, 1 << dice.roll(2)));
+            (core.interrupt.code, core.system.code) = (600, 3);
+        }
+        core.copy.private = dice.roll(2) == 0;
     }
     chip.buses[0].overhead = Cost::Cycles(dice.roll(3));
     chip.buses[0].burst = 8 << dice.roll(4);
@@ -101,7 +106,7 @@ fn bare(number: u64, mode: Mode) -> (Outcome, Log) {
                 let mut dice = Dice(own);
                 let word = |core: usize, level: u64| 64 * (core * 4 + level as usize) as u32;
                 for step in 0..30 {
-                    match dice.roll(8) {
+                    match dice.roll(9) {
                         0 => cpu.compute(Time::nanos(10 * dice.roll(400))),
                         1 => cpu.store(0, 2048 + 4 * dice.roll(16) as u32, step as u32),
                         2 => cpu.write(1, 4096 * dice.roll(4) as u32, &[step as u8; 100]),
@@ -113,6 +118,17 @@ fn bare(number: u64, mode: Mode) -> (Outcome, Log) {
                         4 => cpu.clean(1, 4096 * dice.roll(4) as u32, 128),
                         5 => cpu.invalidate(1, 4096 * dice.roll(4) as u32, 128),
                         6 => cpu.pause(Time::nanos(dice.roll(6000))),
+                        7 => {
+                            let place = |dice: &mut Dice| {
+                                (
+                                    1,
+                                    4096 * dice.roll(4) as u32
+                                        + [0, 0, 4, 30][dice.roll(4) as usize],
+                                )
+                            };
+                            let (from, to) = (place(&mut dice), place(&mut dice));
+                            cpu.copy(from, to, dice.roll(300) as usize, dice.roll(4) == 0);
+                        }
                         _ => {
                             // Tells the next core, and spins until told by the one before, or long
                             // enough.
