@@ -180,17 +180,35 @@ pub fn calls(own: &[Record], theirs: &[Record], scale: Scale) -> Vec<Call> {
     all.into_iter().filter_map(call).collect()
 }
 
-/// How long calls were away: flow and number, and nanoseconds from the end of B until E began. Of
-/// the caller's stamps alone.
-pub(crate) fn away(own: &[Record], scale: Scale) -> Vec<(u32, f64)> {
+/// A call that was away: from the end of B until E began.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Away {
+    /// Flow and number.
+    pub id: u32,
+    pub nanos: f64,
+    /// Calls that were away meanwhile, for a part of it.
+    pub beside: Vec<u32>,
+}
+
+/// How long calls were away, of the caller's stamps alone.
+pub(crate) fn away(own: &[Record], scale: Scale) -> Vec<Away> {
     let own = Side::new(own, scale.own);
-    let call = |(id, marks): (u32, Marks)| {
+    let all = marks(&own);
+    let meanwhile = |[sent, taken]: [u64; 2], marks: &Marks| {
+        // Stamps before the first, and behind the last, are not here.
+        let [from, until] = [marks.b.end.unwrap_or(0), marks.e_began.unwrap_or(u64::MAX)];
+        from < taken && sent < until
+    };
+    let call = |(id, marks): (&u32, &Marks)| {
         let (sent, taken) = (marks.b.end?, marks.e_began?);
         let stamps = own.within(sent, taken);
         let nanos = taken.checked_sub(sent)? as f64 * scale.tick - stamps;
-        Some((id, nanos.max(0.0)))
+        let others = all.iter().filter(|(other, _)| *other != id);
+        let beside = others.filter(|(_, marks)| meanwhile([sent, taken], marks));
+        let beside = beside.map(|(other, _)| *other).collect();
+        Some(Away { id: *id, nanos: nanos.max(0.0), beside })
     };
-    marks(&own).into_iter().filter_map(call).collect()
+    all.iter().filter_map(call).collect()
 }
 
 /// What the caller's stamps say of each call.
@@ -295,5 +313,21 @@ mod tests {
         records.extend(own());
         let theirs = [stamp(300, Span::PhaseC, Leave)];
         assert_eq!(calls(&records, &theirs, SCALE)[0].phases[0], 77.0);
+    }
+
+    #[test]
+    fn calls_that_are_away_meanwhile_are_told() {
+        let of = |id: u32, record: Record| Record { id, ..record };
+        let mut stamps = own();
+        // One that was sent before the stamps begin, one that comes back behind them, one behind it.
+        stamps.insert(1, of(1, stamp(105, Span::PhaseE, Enter)));
+        stamps.insert(9, of(2, stamp(380, Span::PhaseB, Leave)));
+        stamps.insert(6, of(3, stamp(171, Span::PhaseE, Enter)));
+        stamps.push(of(4, stamp(500, Span::PhaseB, Leave)));
+        let found = away(&stamps, SCALE);
+        let [call] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((call.id, &call.beside[..]), (0x3_0007, &[2, 3][..]));
+        // From 170 to 410, less the stamps.
+        assert!(call.nanos < 240.0 * SCALE.tick && call.nanos > 200.0 * SCALE.tick, "{call:?}");
     }
 }

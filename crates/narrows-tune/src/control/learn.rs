@@ -19,27 +19,31 @@ pub fn differs(thought: u64, found: u64) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Learner {
     count: u32,
+    /// What a call takes at least, and at most, where others are in its way.
     least: u64,
+    most: u64,
 }
 
 impl Learner {
     /// Another call, which travelled by interrupt: picoseconds from the end of phase B until phase
-    /// E began.
-    pub fn add(&mut self, away: u64) {
-        self.least = if self.count == 0 { away } else { self.least.min(away) };
+    /// E began, and how many of these the other core may have worked for calls of other flows.
+    pub fn add(&mut self, away: u64, others: u64) {
+        self.most = if self.count == 0 { away } else { self.most.min(away) };
+        self.least = self.least.max(away.saturating_sub(others));
         self.count += 1;
     }
 
-    /// How long the function works, once there have been enough calls; then they are forgotten. It
-    /// is what the shortest of them took beyond what was estimated, as others may have been in the
-    /// way of the rest: `work` unless that differs by more than a tenth. `made` was estimated with
-    /// `work`.
+    /// How long the function works, once there have been enough calls; then they are forgotten. No
+    /// call was away for less than its own work takes, and none for more than that and the work for
+    /// others: `work` unless what was estimated with it is off either by more than a tenth. `made`
+    /// was estimated with `work`.
     pub fn learnt(&mut self, costs: &Costs, made: &Estimate, work: Duration) -> Option<Duration> {
         if self.count < CALLS {
             return None;
         }
-        let found = core::mem::take(self).least;
+        let Learner { least, most, .. } = core::mem::take(self);
         let thought = made.turnaround + costs.caller.interrupt + costs.wake;
+        let found = thought.max(least).min(most);
         if !differs(thought, found) {
             return Some(work);
         }

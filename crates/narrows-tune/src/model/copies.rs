@@ -6,26 +6,51 @@ use super::parameters::Costs;
 use super::parts::Parts;
 use super::sum;
 
-/// Copies of the cores that are called which are remembered: two of a message.
-const LAST: usize = 8;
+/// Messages served by the cores that are called which are remembered.
+const LAST: usize = 4;
 
-/// When they are made, from one moment to another.
+/// From one moment to another.
+type Time = [u64; 2];
+
+/// What a core does with a message: its copies, and what else it is at itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Work {
+    pub own: Time,
+    pub copies: [Time; 2],
+}
+
+/// What both sides do at a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Copies {
-    /// That which the calling core is at.
-    pub here: [u64; 2],
-    there: [[u64; 2]; LAST],
+    /// What the calling core is at.
+    pub here: Work,
+    there: [Work; LAST],
     next: usize,
 }
 
 /// For how long there are both.
-fn both([from, until]: [u64; 2], [other, over]: [u64; 2]) -> u64 {
+fn both([from, until]: Time, [other, over]: Time) -> u64 {
     until.min(over).saturating_sub(from.max(other))
 }
 
-fn longer(costs: &Costs, time: u64) -> u64 {
-    let more = u128::from(time) * u128::from(costs.contended) / u128::from(WHOLE);
+fn part(of: u32, time: u64) -> u64 {
+    let more = u128::from(time) * u128::from(of) / u128::from(WHOLE);
     u64::try_from(more).unwrap_or(u64::MAX)
+}
+
+fn longer(costs: &Costs, time: u64) -> u64 {
+    part(costs.contended, time)
+}
+
+impl Work {
+    /// By how much longer than alone a core does it, beside what another does.
+    fn slower(&self, costs: &Costs, other: &Work) -> u64 {
+        let over =
+            |copies: &[Time; 2], time| -> u64 { copies.iter().map(|copy| both(*copy, time)).sum() };
+        let copying = other.copies.iter().map(|copy| over(&self.copies, *copy)).sum();
+        let disturbed = over(&self.copies, other.own) + over(&other.copies, self.own);
+        longer(costs, copying) + part(costs.disturbed, disturbed)
+    }
 }
 
 /// By how much longer either side copies a part while the other one copies the next, if one is
@@ -38,15 +63,16 @@ pub(super) fn pipelined(costs: &Costs, parts: &Parts, each: u64) -> u64 {
 }
 
 impl Copies {
-    /// A core that is called copies: by how much longer than alone.
-    pub fn there(&mut self, costs: &Costs, copy: [u64; 2]) -> u64 {
-        self.there[self.next % LAST] = copy;
+    /// A core that is called works: by how much longer than alone.
+    pub fn there(&mut self, costs: &Costs, work: Work) -> u64 {
+        let slower = work.slower(costs, &self.here);
+        self.there[self.next % LAST] = work;
         self.next = self.next.wrapping_add(1);
-        longer(costs, both(copy, self.here))
+        slower
     }
 
-    /// By how much longer than alone the calling core copies.
-    pub fn slower(&self, costs: &Costs, copy: [u64; 2]) -> u64 {
-        longer(costs, self.there.iter().map(|other| both(copy, *other)).sum())
+    /// By how much longer than alone the calling core works.
+    pub fn slower(&self, costs: &Costs, work: &Work) -> u64 {
+        self.there.iter().map(|other| work.slower(costs, other)).sum()
     }
 }

@@ -163,6 +163,9 @@ pub struct Parameters<T> {
     /// What copies in external memory take more while a core of the other side copies there too, in
     /// parts per million of the time for which both would.
     pub contended: u32,
+    /// What all else that a core does takes more while a core of the other side copies in external
+    /// memory, likewise, and what the copy takes more.
+    pub disturbed: u32,
     /// How long a polling core goes on looking.
     pub polling: Polling,
     /// How many buffers polling needs.
@@ -282,6 +285,7 @@ impl Parameters<f64> {
             ack_lazy: time(self.ack_lazy)?,
             ack_batched: time(self.ack_batched)?,
             contended: self.contended,
+            disturbed: self.disturbed,
             polling: self.polling,
             buffers: self.buffers,
             results: self.results,

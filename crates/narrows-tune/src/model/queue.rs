@@ -11,7 +11,7 @@ use core::time::Duration;
 use narrows::notify;
 use narrows::strategy::Notification;
 
-use super::copies::Copies;
+use super::copies::{Copies, Work};
 use super::cores::{Awaited, Core};
 use super::parameters::{Costs, Side};
 use super::share;
@@ -198,8 +198,12 @@ impl Walk<'_> {
         let began = core.at;
         core.work(one.service);
         let [request, response] = one.copied[1];
-        core.work(self.copies.there(self.costs, [began, began.saturating_add(request)]));
-        self.copies.there(self.costs, [core.at.saturating_sub(response), core.at]);
+        let copies =
+            [[began, began.saturating_add(request)], [core.at.saturating_sub(response), core.at]];
+        // The function works between both copies, and nobody is in its way.
+        let own = copies[0][1];
+        let own = [own, own.saturating_add(self.costs.callee.request)];
+        core.work(self.copies.there(self.costs, Work { own, copies }));
         let tick = self.costs.callee.tick;
         let before = |time: u64| time.checked_div(tick).unwrap_or(0);
         core.work(self.costs.callee.ticked.saturating_mul(before(core.at) - before(began)));
@@ -233,7 +237,7 @@ impl Walk<'_> {
             (one.turn.count, one.turn.served) = (one.turn.count - 1, one.turn.served - 1);
             let (take, take_wait, copied) = (one.take, one.take_wait, one.copied[0][1]);
             self.caller.at = self.caller.at.saturating_add(take_wait);
-            let slower = self.contended(copied);
+            let slower = self.slower(take, copied);
             let one = &mut self.streams[number];
             self.caller.work(take.saturating_add(slower));
             self.caller.rung |= one.rings && !self.caller.woken;
@@ -249,21 +253,22 @@ impl Walk<'_> {
         any
     }
 
-    /// What the calling core copies for longer, because the other ones copy meanwhile, if it begins
-    /// now and would take so long alone.
-    fn contended(&mut self, copied: u64) -> u64 {
-        if self.costs.contended == 0 || copied == 0 {
+    /// What the calling core works for longer, because the other ones copy meanwhile, or it copies,
+    /// if it begins now, would take so long alone, and copies at first.
+    fn slower(&mut self, time: u64, copied: u64) -> u64 {
+        if self.costs.disturbed == 0 && (self.costs.contended == 0 || copied == 0) {
             return 0;
         }
-        let copy = [self.caller.at, self.caller.at.saturating_add(copied)];
-        self.copies.here = copy;
-        while self.serve(copy[1]) {}
-        self.copies.here = [0; 2];
-        self.copies.slower(self.costs, copy)
+        let [copied, all] = [copied, time].map(|time| self.caller.at.saturating_add(time));
+        let work = Work { own: [copied, all], copies: [[self.caller.at, copied], [0; 2]] };
+        self.copies.here = work;
+        while self.serve(copied.max(all)) {}
+        self.copies.here = Work::default();
+        self.copies.slower(self.costs, &work)
     }
 
     fn send(&mut self, number: usize) {
-        let slower = self.contended(self.streams[number].copied[0][0]);
+        let slower = self.slower(self.streams[number].send, self.streams[number].copied[0][0]);
         let one = &mut self.streams[number];
         let more = one.seldom();
         if one.period == 0 {
@@ -323,6 +328,12 @@ impl Walk<'_> {
                 woken.at = u64::MAX;
             }
             if !self.serve(woken.at) {
+                if woken.woken && self.costs.disturbed > 0 {
+                    // All that the other cores begin until then is known.
+                    let told = woken.at.saturating_sub(self.costs.caller.interrupt);
+                    let work = Work { own: [told, woken.at], copies: [[0; 2]; 2] };
+                    woken.work(self.copies.slower(self.costs, &work));
+                }
                 self.caller = woken;
                 return woken.at < u64::MAX;
             }

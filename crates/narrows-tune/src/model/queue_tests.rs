@@ -181,6 +181,28 @@ fn one_of_so_many_requests_takes_more() {
 }
 
 #[test]
+fn a_core_is_slower_while_the_other_copies() {
+    // The other core copies the second flow's request from 25 to 105; the first response interrupts
+    // the calling core at 25, for 10, and is taken for 6.
+    let copied = [[0, 6 * NS], [0, 0]];
+    let first = Stream { copied, ..called(5, 6, stream(1000, 20)) };
+    let copied = [[0, 0], [80 * NS, 0]];
+    let mut two = [first, Stream { copied, ..called(5, 6, stream(1000, 100)) }];
+    let mut quick = |contended, disturbed| {
+        let mut costs = Costs { contended, disturbed, ..Costs::default() };
+        costs.caller.interrupt = 10 * NS;
+        let (times, load) = drawn::<100>(&costs, &mut two, 0, Phases::Together).unwrap();
+        assert_eq!(times[0], times[99]);
+        (times[0], load)
+    };
+    assert_eq!(quick(0, 0), (41, 42_000));
+    // Both copy while it is taken.
+    assert_eq!(quick(1_000_000, 0), (47, 48_000));
+    // The interrupt is no copy.
+    assert_eq!(quick(0, 500_000), (46, 47_000));
+}
+
+#[test]
 fn the_load_is_that_of_waits_and_looks_together() {
     let side = Side { interrupt: 5 * NS, poll: 2 * NS, look: NS, timer: 4 * NS, ..Side::default() };
     let costs = Costs { caller: side, ..Costs::default() };

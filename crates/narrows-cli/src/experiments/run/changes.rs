@@ -288,12 +288,16 @@ impl<P: Place> Round<'_, '_, P> {
         }
         self.since = 0;
         let trace = node.platform().take_trace();
-        for (id, away) in phases::away(&trace.records, self.plan.scale) {
+        let lanes = &self.lanes;
+        let lane = |id: u32| {
             let place =
                 |lane: &Lane<'_>| lane.id.is_some_and(|own| u32::from(own.place()) == id >> 16);
-            let lane = self.lanes.iter().position(|lane| lane.as_ref().is_some_and(place));
-            if let Some(lane) = lane {
-                pilot.learn(lane, away, ran);
+            lanes.iter().position(|lane| lane.as_ref().is_some_and(place))
+        };
+        for call in phases::away(&trace.records, self.plan.scale) {
+            let others: Vec<usize> = call.beside.iter().filter_map(|id| lane(*id)).collect();
+            if let Some(lane) = lane(call.id) {
+                pilot.learn(lane, call.nanos, &others, ran);
             }
         }
     }

@@ -172,7 +172,9 @@ pub(crate) fn measure<P: Place>(
     }
     let rung = Strategy { acknowledgement: Acknowledgement::Interrupt, ..polled };
     parameters.ack_polled = (bench.point(rung, short)?.caller - once.caller).max(0.0);
-    parameters.contended = bench.contended(external, [&caller.external, &callee.external])?;
+    let sides = [&caller.external, &callee.external];
+    parameters.contended = bench.contended(external, sides)?;
+    parameters.disturbed = bench.disturbed(external, sides, &told, parameters.contended)?;
     [caller.further, callee.further] = bench.further(&told, [&caller, &callee])?;
     caller.gather = [bench.gather("internal")?, bench.gather("external")?];
     (parameters.caller, parameters.callee) = (caller, callee);

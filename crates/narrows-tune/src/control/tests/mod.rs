@@ -341,10 +341,10 @@ fn spans_tell_how_long_a_function_works() {
         let mut learner = Learner::default();
         let made = estimate(&costs, flow, &by).unwrap();
         for call in 0..15 {
-            learner.add(found + call);
+            learner.add(found + call, call);
             assert_eq!(learner.learnt(&costs, &made, flow.work), None);
         }
-        learner.add(found + picos(MS));
+        learner.add(found + picos(MS), picos(MS));
         learner.learnt(&costs, &made, flow.work)
     };
     assert_eq!(learn(&flow), Some(flow.work));
@@ -354,6 +354,23 @@ fn spans_tell_how_long_a_function_works() {
     assert_eq!(learn(&flow), Some(MS));
     flow.work = MS + MS / 100;
     assert_eq!(learn(&flow), Some(flow.work), "that is no difference");
+}
+
+#[test]
+fn a_wait_for_others_is_no_work() {
+    let (costs, flow) = (costs(), audio());
+    let made = estimate(&costs, &flow, &strategies()[0]).unwrap();
+    let own = made.turnaround + costs.caller.interrupt + costs.wake;
+    let learn = |away: u64, others: Duration| {
+        let mut learner = Learner::default();
+        (0..16).for_each(|_| learner.add(away, picos(others)));
+        learner.learnt(&costs, &made, flow.work)
+    };
+    let behind = own + picos(10 * MS);
+    assert_eq!(learn(behind, 10 * MS), Some(flow.work));
+    assert_eq!(learn(behind, 30 * MS), Some(flow.work), "they began before");
+    assert_eq!(learn(behind, 4 * MS), Some(flow.work + 6 * MS), "that is more than they take");
+    assert_eq!(learn(own - picos(MS / 2), 10 * MS), Some(flow.work - MS / 2), "it is over before");
 }
 
 #[test]

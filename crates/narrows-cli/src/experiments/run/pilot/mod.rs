@@ -225,8 +225,8 @@ impl<'a, 's> Pilot<'a, 's> {
     }
 
     /// A call of a flow: how long it was away, from the end of phase B until E began, in
-    /// nanoseconds.
-    pub fn learn(&mut self, lane: usize, away: f64, now: Duration) {
+    /// nanoseconds, and of which flows there were calls meanwhile.
+    pub fn learn(&mut self, lane: usize, away: f64, beside: &[usize], now: Duration) {
         let Some(handle) = self.flows[lane].handle.filter(|_| self.wants(lane)) else { return };
         let (Some(state), Some(by)) =
             (self.controller.flow(handle), self.controller.strategy_of(handle))
@@ -236,8 +236,14 @@ impl<'a, 's> Pilot<'a, 's> {
         let flow = *state.flow();
         let costs = *self.controller.costs();
         let Ok(made) = estimate(&costs, &flow, &by) else { return };
+        let serves = |lane: &usize| {
+            let handle = self.flows.get(*lane).and_then(|one| one.handle)?;
+            let state = self.controller.flow(handle)?;
+            estimate(&costs, state.flow(), &self.controller.strategy_of(handle)?).ok()
+        };
+        let others = beside.iter().filter_map(serves).map(|made| made.callee).sum();
         let learner = &mut self.flows[lane].learner;
-        learner.add((away * 1e3) as u64);
+        learner.add((away * 1e3) as u64, others);
         let Some(work) = learner.learnt(&costs, &made, flow.work) else { return };
         let known = self.setup.flows[lane].flow;
         let found = Flow { work, ..flow };
