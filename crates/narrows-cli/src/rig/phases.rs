@@ -195,9 +195,10 @@ pub(crate) fn away(own: &[Record], scale: Scale) -> Vec<Away> {
     let own = Side::new(own, scale.own);
     let all = marks(&own);
     let meanwhile = |[sent, taken]: [u64; 2], marks: &Marks| {
-        // Stamps before the first, and behind the last, are not here.
+        // It may have been sent before the first stamp, or come back behind the last.
+        let stamped = marks.b.end.is_some() || marks.e_began.is_some();
         let [from, until] = [marks.b.end.unwrap_or(0), marks.e_began.unwrap_or(u64::MAX)];
-        from < taken && sent < until
+        stamped && from < taken && sent < until
     };
     let call = |(id, marks): (&u32, &Marks)| {
         let (sent, taken) = (marks.b.end?, marks.e_began?);
@@ -319,11 +320,18 @@ mod tests {
     fn calls_that_are_away_meanwhile_are_told() {
         let of = |id: u32, record: Record| Record { id, ..record };
         let mut stamps = own();
-        // One that was sent before the stamps begin, one that comes back behind them, one behind it.
-        stamps.insert(1, of(1, stamp(105, Span::PhaseE, Enter)));
-        stamps.insert(9, of(2, stamp(380, Span::PhaseB, Leave)));
-        stamps.insert(6, of(3, stamp(171, Span::PhaseE, Enter)));
-        stamps.push(of(4, stamp(500, Span::PhaseB, Leave)));
+        let sent = |id, ticks| {
+            [(ticks, Enter), (ticks + 1, Leave)]
+                .map(|(ticks, edge)| of(id, stamp(ticks, Span::PhaseB, edge)))
+        };
+        // Back before it was sent; sent before the first stamp and back behind that; sent before it
+        // came back; sent behind that; not sent.
+        stamps.push(of(1, stamp(105, Span::PhaseE, Enter)));
+        stamps.push(of(2, stamp(172, Span::PhaseE, Enter)));
+        stamps.extend(sent(3, 380));
+        stamps.extend(sent(4, 500));
+        stamps.push(of(5, stamp(510, Span::PhaseA, Enter)));
+        stamps.sort_by_key(|record| record.ticks);
         let found = away(&stamps, SCALE);
         let [call] = &found[..] else { panic!("{found:?}") };
         assert_eq!((call.id, &call.beside[..]), (0x3_0007, &[2, 3][..]));

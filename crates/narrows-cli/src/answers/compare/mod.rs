@@ -172,6 +172,12 @@ fn notes(
     files: &[String; 2],
 ) -> Vec<String> {
     let mut notes = vec![format!("both are of {}", said(&before.command))];
+    if before.version != after.version {
+        let [before, after] = [before, after].map(|one| said(&one.version));
+        notes.push(format!(
+            "printed by different versions of narrows: {before} before, {after} after"
+        ));
+    }
     if before.machine != after.machine {
         notes.push(format!(
             "the machines differ: {} before, {} after",

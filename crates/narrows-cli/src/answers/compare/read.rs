@@ -21,6 +21,8 @@ const SAID: usize = 40;
 pub(super) struct Measured {
     /// The command that printed it.
     pub command: String,
+    /// Whose: as it names itself.
+    pub version: String,
     pub machine: Machine,
     pub figures: Vec<Figure>,
     /// The flows of a run.
@@ -99,7 +101,7 @@ pub(super) fn parse(text: &str) -> Result<Measured, String> {
     let (Some(command), true) = (command, has("machine") && has("results")) else {
         return Err("it is JSON of another program, without command, machine and results".into());
     };
-    let version = value.get("version").and_then(Value::as_str).unwrap_or("unknown");
+    let version = value.get("version").and_then(Value::as_str).unwrap_or("unknown").to_owned();
     match value.get("format").and_then(Value::as_u64) {
         None => {
             return Err(
@@ -110,7 +112,7 @@ pub(super) fn parse(text: &str) -> Result<Measured, String> {
             return Err(format!(
                 "it has format {format}, printed by narrows {}, and this narrows {} reads format \
                  {FORMAT}",
-                said(version),
+                said(&version),
                 env!("CARGO_PKG_VERSION")
             ));
         }
@@ -129,7 +131,7 @@ pub(super) fn parse(text: &str) -> Result<Measured, String> {
         }
         other => return Err(format!("its rows, of {}, have no rounds to compare", said(other))),
     };
-    Ok(Measured { command, machine, figures, flows })
+    Ok(Measured { command, version, machine, figures, flows })
 }
 
 fn rows<R: DeserializeOwned>(value: Value, command: &str) -> Result<Report<R>, String> {

@@ -56,6 +56,18 @@ fn what_changed_is_told_from_noise() {
 }
 
 #[test]
+fn reports_of_two_versions_say_so() {
+    let files = || ["before.json".into(), "after.json".into()];
+    let [before, mut after] = [(); 2].map(|()| measured(vec![bench(1.0, "a")]));
+    let said = |compared: &Compared| {
+        compared.report.notes.iter().any(|note| note.contains("different versions"))
+    };
+    assert!(!said(&compare(before.clone(), after.clone(), files()).unwrap()));
+    after.version = "9.9.9".into();
+    assert!(said(&compare(before, after, files()).unwrap()));
+}
+
+#[test]
 fn the_rows_are_what_the_description_says() {
     let compared = compared(vec![bench(1.0, "a")], vec![bench(1.0, "a")]);
     let row = serde_json::to_value(&compared.rows()[0]).unwrap();

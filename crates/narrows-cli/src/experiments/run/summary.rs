@@ -206,6 +206,10 @@ fn why(standings: &[Standing<'_>], near: f64) -> Option<String> {
     ))
 }
 
+/// Where there is nothing to compare with.
+const ALONE: &str = "Whether adapting pays is told beside a strategy that stays: take both, such as by \
+                     --strategy auto,copy/interrupt/external.";
+
 /// What adapting gained over the best strategy that stayed: the one that was late or lost least,
 /// then the one that took least of the core.
 fn gain(rows: &[RunRow], standings: &[Standing<'_>], near: f64) -> Option<String> {
@@ -213,7 +217,9 @@ fn gain(rows: &[RunRow], standings: &[Standing<'_>], near: f64) -> Option<String
     let load = adapting().next()?.cpu_percent.caller;
     let mut fixed = ordered(standings, |one| one.load);
     fixed.retain(|one| one.strategy != "auto");
-    let best = fixed.into_iter().min_by_key(|one| (one.refusals, one.missed))?;
+    let Some(best) = fixed.into_iter().min_by_key(|one| (one.refusals, one.missed)) else {
+        return Some(ALONE.to_owned());
+    };
     let refusals: u64 = adapting().map(|row| row.refusals).sum();
     if refusals != best.refusals {
         let sessions = |count| counted(count as usize, "session", "sessions");

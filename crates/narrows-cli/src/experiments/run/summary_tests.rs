@@ -101,8 +101,11 @@ fn what_adapting_gained_is_one_sentence() {
         let text = with(auto, fixed);
         assert!(text.contains(what), "{what}: {text}");
     }
-    let alone = said(vec![row("a", "auto", 9.0, 4.0)], None);
+    let alone = said(vec![row("a", "auto", 9.0, 4.0)], None).replace('\n', " ");
     assert!(!alone.contains("Adapting"), "{alone}");
+    assert!(alone.contains("by --strategy auto,copy/interrupt/external."), "{alone}");
+    let staying = said(vec![row("a", "copy", 9.0, 4.0)], None);
+    assert!(!staying.contains("dapting"), "{staying}");
 }
 
 #[test]
