@@ -45,11 +45,10 @@ fn longer(costs: &Costs, time: u64) -> u64 {
 impl Work {
     /// By how much longer than alone a core does it, beside what another does.
     fn slower(&self, costs: &Costs, other: &Work) -> u64 {
-        let over =
-            |copies: &[Time; 2], time| -> u64 { copies.iter().map(|copy| both(*copy, time)).sum() };
-        let copying = other.copies.iter().map(|copy| over(&self.copies, *copy)).sum();
-        let disturbed = over(&self.copies, other.own) + over(&other.copies, self.own);
-        longer(costs, copying) + part(costs.disturbed, disturbed)
+        let over = |copies: [Time; 2], time| sum(&copies.map(|copy| both(copy, time)));
+        let copying = sum(&other.copies.map(|copy| over(self.copies, copy)));
+        let disturbed = sum(&[over(self.copies, other.own), over(other.copies, self.own)]);
+        sum(&[longer(costs, copying), part(costs.disturbed, disturbed)])
     }
 }
 

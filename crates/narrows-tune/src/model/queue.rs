@@ -198,11 +198,10 @@ impl Walk<'_> {
         let began = core.at;
         core.work(one.service);
         let [request, response] = one.copied[1];
-        let copies =
-            [[began, began.saturating_add(request)], [core.at.saturating_sub(response), core.at]];
+        let copied = began.saturating_add(request);
+        let copies = [[began, copied], [core.at.saturating_sub(response), core.at]];
         // The function works between both copies, and nobody is in its way.
-        let own = copies[0][1];
-        let own = [own, own.saturating_add(self.costs.callee.request)];
+        let own = [copied, copied.saturating_add(self.costs.callee.request)];
         core.work(self.copies.there(self.costs, Work { own, copies }));
         let tick = self.costs.callee.tick;
         let before = |time: u64| time.checked_div(tick).unwrap_or(0);

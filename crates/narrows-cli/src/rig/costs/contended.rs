@@ -5,7 +5,6 @@ use crate::base::failure::Failure;
 use crate::base::statistics::median;
 use crate::formats::functions::Order;
 use crate::formats::strategy::literal;
-
 use crate::rig::place::{Core, Place};
 use narrows::endpoint::{CallError, FlowId};
 use narrows::strategy::Strategy;
