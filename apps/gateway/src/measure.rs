@@ -10,7 +10,7 @@ use narrows::endpoint::CallError;
 use narrows::link::LinkId;
 use narrows::strategy::Strategy;
 use narrows_host::{Node, system};
-use narrows_tune::model::{Access, Costs, Parameters, Side};
+use narrows_tune::model::{Access, Costs, Parameters, Pool, Side};
 
 use crate::dsp::ECHO;
 
@@ -46,8 +46,8 @@ pub(crate) fn measure(node: &mut Node, link: LinkId) -> Option<Costs> {
         interrupt,
         poll: (polled.processor - request).max(0.0),
         late: (polled.trip - EVERY.as_secs_f64()).clamp(0.0, EVERY.as_secs_f64()),
-        internal: copy,
-        external: copy,
+        internal: Pool::even(copy),
+        external: Pool::even(copy),
         internal_spin: copy,
         external_spin: copy,
         slot: copy,

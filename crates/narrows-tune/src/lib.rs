@@ -9,10 +9,10 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use narrows_tune::model::{Access, Flow, Parameters, Side, estimate};
+//! use narrows_tune::model::{Access, Pool, Flow, Parameters, Side, estimate};
 //!
 //! // A core that takes 0.5 ms for a request, 76 µs for an interrupt and 0.12 µs to copy a byte.
-//! let copy = Access { write: 0.12e-6, read: 0.12e-6, block: 0.0 };
+//! let copy = Pool::even(Access { write: 0.12e-6, read: 0.12e-6, block: 0.0 });
 //! let caller = Side { request: 0.5e-3, interrupt: 76e-6, external: copy, ..Side::default() };
 //! let costs = Parameters { caller, ..Parameters::default() }.costs()?;
 //! let flow = Flow {

@@ -12,7 +12,7 @@ const US: u64 = 1_000_000;
 fn machine(random: &mut Rng, request: f64) -> Costs {
     let mut side = || {
         let rate = 1e-9 + random.f64() * 2e-7;
-        let access = |rate: f64| Access { write: rate, read: rate, block: 0.0 };
+        let access = |rate: f64| Pool::even(Access { write: rate, read: rate, block: 0.0 });
         Side {
             request: random.f64() * request,
             interrupt: random.f64() * 80e-6,

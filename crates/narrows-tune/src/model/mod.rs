@@ -34,7 +34,9 @@ use latency::latency;
 pub use notice::Waits;
 use notice::{always, noticed, pipelined, waited};
 use pace::{Pace, at_once};
-pub use parameters::{Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side};
+pub use parameters::{
+    Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Pool, Results, SPANS, Side, Span,
+};
 use parts::Parts;
 use payload::Message;
 pub use queue::{Phases, latencies};

@@ -13,6 +13,43 @@ pub struct Access<T> {
     pub block: T,
 }
 
+/// The most spans of [`Pool`].
+pub const SPANS: usize = 8;
+
+/// Payloads up to some length.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Span<T> {
+    /// Bytes of the longest.
+    pub longest: u32,
+    /// Copying them.
+    pub access: Access<T>,
+}
+
+/// Copying into and out of the blocks of a memory. Blocks of one length may fall on other lines of
+/// a small cache than those of another.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pool<T> {
+    /// Each with longer payloads than the one before; those behind the last used are all zero.
+    pub spans: [Span<T>; SPANS],
+}
+
+impl<T: Copy + Default> Pool<T> {
+    /// Blocks of all lengths take the same.
+    pub fn even(access: Access<T>) -> Pool<T> {
+        let mut pool = Pool::default();
+        pool.spans[0] = Span { longest: u32::MAX, access };
+        pool
+    }
+
+    /// Copying a payload of so many bytes. A longer one than was thought of is copied as the
+    /// longest.
+    pub fn of(&self, bytes: u32) -> Access<T> {
+        let used = self.spans.iter().take_while(|span| span.longest > 0);
+        let fits = used.clone().find(|span| span.longest >= bytes);
+        fits.or_else(|| used.last()).map_or_else(Access::default, |span| span.access)
+    }
+}
+
 /// One of the two sides of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Side<T> {
@@ -40,9 +77,9 @@ pub struct Side<T> {
     /// From when a sleep is to end until the core goes on, beside the tick.
     pub late: T,
     /// Copying into and out of internal memory (R_I).
-    pub internal: Access<T>,
+    pub internal: Pool<T>,
     /// Copying into and out of external memory (R_E).
-    pub external: Access<T>,
+    pub external: Pool<T>,
     /// What copying takes more while the other core spins, whose looks are on the bus as well:
     /// internal memory.
     pub internal_spin: Access<T>,
@@ -214,6 +251,20 @@ impl<T: Copy> Access<T> {
     }
 }
 
+impl<T: Copy> Pool<T> {
+    fn convert<U: Copy + Default>(
+        &self,
+        time: impl Fn(T) -> Result<U, ModelError> + Copy,
+        rate: impl Fn(T) -> Result<U, ModelError> + Copy,
+    ) -> Result<Pool<U>, ModelError> {
+        let mut pool = Pool::default();
+        for (span, was) in pool.spans.iter_mut().zip(&self.spans) {
+            *span = Span { longest: was.longest, access: was.access.convert(time, rate)? };
+        }
+        Ok(pool)
+    }
+}
+
 impl<T: Copy> Engine<T> {
     fn convert<U>(
         &self,
@@ -229,7 +280,7 @@ impl<T: Copy> Engine<T> {
 }
 
 impl<T: Copy> Side<T> {
-    fn convert<U>(
+    fn convert<U: Copy + Default>(
         &self,
         time: impl Fn(T) -> Result<U, ModelError> + Copy,
         rate: impl Fn(T) -> Result<U, ModelError> + Copy,
@@ -255,6 +306,13 @@ impl<T: Copy> Side<T> {
             upkeep: rate(self.upkeep)?,
             cold: self.cold.convert(time, rate)?,
         })
+    }
+}
+
+impl Access<f64> {
+    /// What two payloads of so many bytes take, one written and one read, in seconds.
+    pub fn both(&self, bytes: u32) -> f64 {
+        2.0 * self.block + (self.write + self.read) * f64::from(bytes)
     }
 }
 

@@ -57,17 +57,22 @@ pub(super) fn moved(
 ) -> Moved {
     let Message { request, response, .. } = *message;
     let side = if calls { &costs.caller } else { &costs.callee };
-    let (alone, more, engine, upkeep) = match internal {
-        true => (side.internal, side.internal_spin, costs.engine_internal, 0),
-        false => (side.external, side.external_spin, costs.engine, side.upkeep),
+    let (pool, more, engine, upkeep) = match internal {
+        true => (&side.internal, side.internal_spin, costs.engine_internal, 0),
+        false => (&side.external, side.external_spin, costs.engine, side.upkeep),
     };
-    let access = if looked { alone.and(more) } else { alone };
     let made_there = matches!(strategy.transfer, Transfer::SingleCopy | Transfer::InPlace);
     let in_slot = |count: u32| count <= costs.in_slot && !made_there;
-    let in_block = |count, rate| match count {
+    let in_block = |count, rate: fn(&Access<u64>) -> u64| match count {
         0 => 0,
-        count => access.block.saturating_add(bytes(count, rate)),
+        count => {
+            let alone = pool.of(count);
+            let access = if looked { alone.and(more) } else { alone };
+            access.block.saturating_add(bytes(count, rate(&access)))
+        }
     };
+    let (write, read): (fn(&Access<u64>) -> u64, fn(&Access<u64>) -> u64) =
+        (|access| access.write, |access| access.read);
     // The caller writes requests and reads responses; the callee the other way round.
     let (into, out) = if calls { (request, response) } else { (response, request) };
     let counted = costs.in_pool == InPool::Counted;
@@ -93,22 +98,25 @@ pub(super) fn moved(
         // if all are not, and what is longer by the engine.
         let (each, times) = (response / times, u64::from(times));
         let one = match in_slot(each) && !in_slot(response) {
-            true => in_block(each, access.read),
-            false => place(each, access.read, side.slot.read),
+            true => in_block(each, read),
+            false => place(each, read, side.slot.read),
         };
         return Moved {
-            request: in_block(request, access.write),
+            request: in_block(request, write),
             response: one.saturating_mul(times),
             engine: [0, moved(each).saturating_mul(times)],
         };
     }
     let gathered = match made_there && calls && times > 1 {
-        true => in_block(into, side.gather[usize::from(!internal)]),
+        true => {
+            let gathered = bytes(into, side.gather[usize::from(!internal)]);
+            gathered.saturating_add(in_block(into, |_| 0))
+        }
         false => 0,
     };
-    let into = if leaves(true) { 0 } else { place(into, access.write, side.slot.write) };
+    let into = if leaves(true) { 0 } else { place(into, write, side.slot.write) };
     let into = sum(&[into, gathered]);
-    let out = if leaves(reads) { 0 } else { place(out, access.read, side.slot.read) };
+    let out = if leaves(reads) { 0 } else { place(out, read, side.slot.read) };
     let (request_here, response_here) = if calls { (into, out) } else { (out, into) };
     let engine = [moved(request), moved(response)];
     Moved { request: request_here, response: response_here, engine }

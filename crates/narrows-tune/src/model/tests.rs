@@ -17,8 +17,8 @@ fn published() -> Costs {
             interrupt: 76.3e-6,
             poll: 2.3e-6,
             look: 2.3e-6,
-            internal,
-            external,
+            internal: Pool::even(internal),
+            external: Pool::even(external),
             ..Side::default()
         },
         polling: Polling::Always,
@@ -275,7 +275,7 @@ fn the_response_is_copied_while_the_other_core_looks_for_what_comes_next() {
     let mut costs = published();
     // 160 bytes take 3 ms while nobody looks, and twice that while somebody does.
     let rate = 3 * MS * 1024 / 160;
-    costs.caller.external = Access { write: 0, read: rate, block: 0 };
+    costs.caller.external = Pool::even(Access { write: 0, read: rate, block: 0 });
     costs.caller.external_spin = Access { write: 0, read: rate, block: 0 };
     let takes = |strategy: &str, of: &Costs| {
         estimate(of, &audio(), &strategy.parse().unwrap()).unwrap().caller
@@ -332,7 +332,7 @@ fn what_is_impossible_is_refused() {
     assert_eq!(estimate(&published(), &audio(), &none), Err(ModelError::Strategy));
     for wrong in [f64::NAN, f64::INFINITY, -1e-9, 3601.0] {
         let mut parameters = Parameters::<f64>::default();
-        parameters.callee.external.read = wrong;
+        parameters.callee.external.spans[1].access.read = wrong;
         assert_eq!(parameters.costs(), Err(ModelError::Parameter), "{wrong}");
         let idle = Idle { after: 5e-3, poll: wrong, ..Idle::default() };
         let parameters = Parameters { idle, ..Parameters::default() };
@@ -342,6 +342,7 @@ fn what_is_impossible_is_refused() {
 
 #[test]
 fn nothing_overflows_at_the_largest_figures() {
+    let copies = Access { write: 1e-6, read: 1e-6, block: 3600.0 };
     let most = Side {
         request: 3600.0,
         interrupt: 3600.0,
@@ -350,10 +351,10 @@ fn nothing_overflows_at_the_largest_figures() {
         tick: 3600.0,
         timer: 3600.0,
         late: 3600.0,
-        internal: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
-        external: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
-        internal_spin: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
-        cold: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
+        internal: Pool::even(copies),
+        external: Pool::even(copies),
+        internal_spin: copies,
+        cold: copies,
         ..Side::default()
     };
     let idle =
@@ -382,7 +383,7 @@ fn nothing_overflows_at_the_largest_figures() {
 fn what_fits_a_slot_takes_no_block_unless_a_driver_makes_it_in_one() {
     let mut costs = Costs { in_slot: 48, ..Costs::default() };
     costs.caller.slot = Access { write: 1024, read: 1024, block: 0 };
-    costs.caller.external = Access { write: 0, read: 0, block: 500 };
+    costs.caller.external = Pool::even(Access { write: 0, read: 0, block: 500 });
     let caller = |request, response, transfer: &str| {
         let flow = Flow { request, response, burst: 1, depth: 1, ..Flow::default() };
         let by = format!("{transfer}/interrupt/external").parse().unwrap();
@@ -391,6 +392,29 @@ fn what_fits_a_slot_takes_no_block_unless_a_driver_makes_it_in_one() {
     assert_eq!(caller(48, 8, "copy"), 48 + 8);
     assert_eq!(caller(49, 8, "copy"), 500 + 8);
     assert_eq!(caller(48, 8, "in_place"), 500 + 500);
+}
+
+#[test]
+fn a_payload_is_copied_as_blocks_of_its_length_are() {
+    let span = |longest, rate: u64, block| Span {
+        longest,
+        access: Access { write: 1024 * rate, read: 0, block },
+    };
+    let mut costs = Costs { in_slot: 8, ..Costs::default() };
+    let spans = &mut costs.caller.external.spans;
+    (spans[0], spans[1]) = (span(128, 2, 5), span(512, 3, 7));
+    costs.caller.external_spin = Access { write: 1024, read: 0, block: 0 };
+    let caller = |request, by: &str| {
+        let flow = Flow { request, response: 0, burst: 1, depth: 1, ..Flow::default() };
+        let by = format!("{by}/external").parse().unwrap();
+        estimate(&costs, &flow, &by).unwrap().caller
+    };
+    for (bytes, takes) in
+        [(64, 128 + 5), (128, 256 + 5), (129, 387 + 7), (512, 1536 + 7), (600, 1800 + 7)]
+    {
+        assert_eq!(caller(bytes, "copy/interrupt"), takes, "{bytes}");
+    }
+    assert_eq!(caller(129, "copy/interrupt/callee=spin"), 387 + 129 + 7);
 }
 
 #[test]

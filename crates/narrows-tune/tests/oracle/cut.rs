@@ -5,7 +5,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use narrows::strategy::{Notification, Parts, Placement, Strategy};
 use narrows_tune::model::{
-    Access, Costs, Estimate, Flow, Parameters, Side, WHOLE, Waits, beside, estimate, picos,
+    Access, Costs, Estimate, Flow, Parameters, Pool, Side, WHOLE, Waits, beside, estimate, picos,
 };
 use narrows_tune::optimise::{Choice, Delay, Dsp, Group, Slack, Timing};
 
@@ -27,7 +27,7 @@ const WAYS: usize = 8;
 
 fn machine(random: &mut Rng) -> Costs {
     let mut side = |request: f64, rate: f64| {
-        let access = |rate: f64| Access { write: rate, read: rate, block: 0.0 };
+        let access = |rate: f64| Pool::even(Access { write: rate, read: rate, block: 0.0 });
         let rate = rate * (0.1 + random.f64());
         Side {
             request: random.f64() * request,

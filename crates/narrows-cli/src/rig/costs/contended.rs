@@ -8,7 +8,7 @@ use crate::formats::strategy::literal;
 use crate::rig::place::{Core, Place};
 use narrows::endpoint::{CallError, FlowId};
 use narrows::strategy::Strategy;
-use narrows_tune::model::{Access, WHOLE};
+use narrows_tune::model::{Pool, WHOLE};
 use std::time::Duration;
 
 /// Pairs of calls.
@@ -25,14 +25,14 @@ impl<P: Place> Bench<'_, P> {
     pub(super) fn contended(
         &mut self,
         long: usize,
-        [here, there]: [&Access<f64>; 2],
+        [here, there]: [&Pool<f64>; 2],
     ) -> Result<u32, Failure> {
         let out = self.ordered(long, 0);
         let found = self.pairs(long, |bench, flow| {
             let took = bench.pair(flow, [&out, &out], Duration::ZERO)?;
             Ok(took[1] - took[0])
         })?;
-        let both = here.write.min(there.read) * long as f64;
+        let both = here.of(long as u32).write.min(there.of(long as u32).read) * long as f64;
         Ok(part(found, both))
     }
 
@@ -43,11 +43,11 @@ impl<P: Place> Bench<'_, P> {
     pub(super) fn disturbed(
         &mut self,
         long: usize,
-        [here, there]: [&Access<f64>; 2],
+        [here, there]: [&Pool<f64>; 2],
         told: &Point,
         contended: u32,
     ) -> Result<u32, Failure> {
-        let copy = there.read * long as f64;
+        let copy = there.of(long as u32).read * long as f64;
         let first = self.ordered(long, (copy * WORKS / NANOS) as u64);
         let second = self.ordered(self.short, 0);
         // The other core has been told, and is in the middle of the copy, or of its work.
@@ -63,7 +63,7 @@ impl<P: Place> Bench<'_, P> {
             alone.push(works);
             Ok(copies - works)
         })?;
-        let copied = here.write * self.short as f64;
+        let copied = here.of(self.short as u32).write * self.short as f64;
         let longer = copied * f64::from(contended) / f64::from(WHOLE);
         let alone = median(&mut alone).unwrap_or_default();
         Ok(part(found.map(|found| found - longer), alone - copied))

@@ -55,18 +55,22 @@ pub(crate) fn measured(
 /// Both placements are blocks of the same memory here, so what was measured of them differs by what
 /// else the machine did.
 fn one_memory(parameters: &mut Parameters<f64>) {
+    let same = |one: &mut Access<f64>, other: &mut Access<f64>| {
+        let Access { write, read, block } = *one;
+        let mean = Access {
+            write: (write + other.write) / 2.0,
+            read: (read + other.read) / 2.0,
+            block: (block + other.block) / 2.0,
+        };
+        (*one, *other) = (mean, mean);
+    };
     for Side { internal, external, internal_spin, external_spin, .. } in
         [&mut parameters.caller, &mut parameters.callee]
     {
-        for (one, other) in [(internal, external), (internal_spin, external_spin)] {
-            let Access { write, read, block } = *one;
-            let mean = Access {
-                write: (write + other.write) / 2.0,
-                read: (read + other.read) / 2.0,
-                block: (block + other.block) / 2.0,
-            };
-            (*one, *other) = (mean, mean);
+        for (one, other) in internal.spans.iter_mut().zip(&mut external.spans) {
+            same(&mut one.access, &mut other.access);
         }
+        same(internal_spin, external_spin);
     }
 }
 
@@ -187,12 +191,13 @@ impl Measured {
             &mut idle.poll,
             &mut idle.coalesced,
             &mut caller.upkeep,
-            &mut caller.internal.block,
-            &mut caller.external.block,
             &mut engine.descriptor,
             &mut engine_internal.descriptor,
         ] {
             *time *= times;
+        }
+        for span in caller.internal.spans.iter_mut().chain(&mut caller.external.spans) {
+            span.access.block *= times;
         }
         scaled
     }

@@ -21,7 +21,7 @@ use crate::rig::place::{Core, Place, sleep_until};
 use narrows::endpoint::{CallError, FlowError, SendError};
 use narrows::memory::Class;
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
-use narrows_tune::model::{Access, Parameters};
+use narrows_tune::model::{Parameters, Pool};
 use std::time::Duration;
 
 pub(super) use cold::cold;
@@ -138,9 +138,9 @@ pub(crate) fn measure<P: Place>(
 
     // What is left of a polled call is the request and its copies.
     let own = (once.caller - poll * looks(&once)).max(0.0);
-    let [mut caller, mut callee] = bench.copies(&told, &looking, internal, external)?;
-    let bytes = bench.short as f64;
-    let copies = |access: &Access<f64>| 2.0 * access.block + (access.read + access.write) * bytes;
+    let [mut caller, mut callee] = bench.copies(&looking, internal, external)?;
+    let bytes = bench.short as u32;
+    let copies = |blocks: &Pool<f64>| blocks.of(bytes).both(bytes);
     caller.request = (own - copies(&caller.external)).max(0.0);
     caller.poll = poll;
     caller.interrupt = (told.caller - own).max(0.0);
@@ -149,7 +149,7 @@ pub(crate) fn measure<P: Place>(
     caller.timer = (rested.caller - told.caller).max(0.0);
     parameters.rested = (rested.trip - told.trip).max(0.0);
     // What is not the caller's of a call for which both look is the callee's.
-    let spin = copies(&caller.external_spin) + copies(&callee.external_spin);
+    let spin = caller.external_spin.both(bytes) + callee.external_spin.both(bytes);
     let served = looking.trip - own - spin;
     callee.request = (served - copies(&callee.external)).max(0.0);
     callee.poll = bench.idle_looks(polled, every)?;
@@ -189,7 +189,7 @@ pub(crate) fn measure<P: Place>(
         }
     }
     let looked = bench.point(literal("copy_batched/interrupt/external/callee=spin"), short)?;
-    let copied = copies(&parameters.caller.external_spin);
+    let copied = parameters.caller.external_spin.both(bytes);
     parameters.caller.looked = (looked.caller - told.caller - copied).max(0.0);
     Ok(parameters)
 }

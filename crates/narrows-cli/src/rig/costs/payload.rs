@@ -6,8 +6,9 @@ use crate::formats::functions::Order;
 use crate::formats::strategy::literal;
 use crate::rig::place::{Core, Place};
 use narrows::endpoint::CallError;
+use narrows::memory::Class;
 use narrows::strategy::{Placement, Strategy};
-use narrows_tune::model::{Access, Engine, Parameters, Side};
+use narrows_tune::model::{Access, Engine, Parameters, Pool, SPANS, Side, Span};
 use std::time::Duration;
 
 /// What some bytes take more, for each of them.
@@ -21,20 +22,31 @@ struct Longer {
     back: Point,
 }
 
+/// What calls take more of a side than others, written and read, as seconds of all of it.
+type More = [f64; 2];
+
 impl Longer {
-    /// What this many bytes more take of either side, beside the call that they are more of:
-    /// writing and reading of the calling core, and of the other one.
-    fn than(&self, base: &Point, bytes: usize) -> [Access<f64>; 2] {
-        let caller = [&self.out, &self.back].map(|point| slope(point.caller - base.caller, bytes));
-        let all = [&self.out, &self.back].map(|point| slope(point.trip - base.trip, bytes));
-        let here = Access { write: caller[0], read: caller[1], block: 0.0 };
-        let there = Access {
-            read: (all[0] - caller[0]).max(0.0),
-            write: (all[1] - caller[1]).max(0.0),
-            block: 0.0,
-        };
-        [here, there]
+    /// No longer than this call.
+    fn than(call: Point) -> Longer {
+        Longer { out: call, back: call }
     }
+
+    /// What these calls take more than others: of the calling core, and of the other one.
+    fn more(&self, base: &Longer) -> [More; 2] {
+        let pairs = [(&self.out, &base.out), (&self.back, &base.back)];
+        let caller = pairs.map(|(point, base)| (point.caller - base.caller).max(0.0));
+        let trips = pairs.map(|(point, base)| (point.trip - base.trip).max(0.0));
+        let there = |at: usize| (trips[at] - caller[at]).max(0.0);
+        [caller, [there(1), there(0)]]
+    }
+}
+
+/// What payloads take that grow from a short length, with what it takes, to a long one.
+fn line([short, long]: [(u32, More); 2]) -> Access<f64> {
+    let bytes = (long.0 - short.0) as usize;
+    let [write, read] = [0, 1].map(|at| slope(long.1[at] - short.1[at], bytes));
+    let both = |(bytes, of): (u32, More)| of[0] + of[1] - (write + read) * f64::from(bytes);
+    Access { write, read, block: (both(short) / 2.0).max(0.0) }
 }
 
 impl<P: Place> Bench<'_, P> {
@@ -50,23 +62,44 @@ impl<P: Place> Bench<'_, P> {
         Ok(Longer { out, back: self.point(by, Load::of(other, bytes))? })
     }
 
-    /// What payload takes of either side, if short calls by interrupt and by spinning, in blocks of
-    /// external memory, are as they are, and blocks so long.
+    /// Lengths of payloads in blocks of a placement between which what they take grows by the byte:
+    /// the shortest and the longest, or of each class of blocks. What differs from class to class
+    /// is lost in what else a machine does.
+    fn spans(&self, placement: &str, long: usize) -> Vec<[u32; 2]> {
+        let (mut from, long) = (self.short as u32, long as u32);
+        if self.rounds > 1 {
+            return vec![[from, long]];
+        }
+        let here =
+            |class: &&Class| (class.placement == Placement::Internal) == (placement == "internal");
+        let mut spans = Vec::new();
+        for class in self.classes.iter().filter(here) {
+            let to = class.size.min(long);
+            if to >= from && spans.len() < SPANS {
+                spans.push([from, to]);
+                from = to + 1;
+            }
+        }
+        spans
+    }
+
+    /// What payload takes of either side, if short calls by spinning, in blocks of external memory,
+    /// are as they are, and blocks so long.
     pub(super) fn copies(
         &mut self,
-        told: &Point,
         looking: &Point,
         internal: usize,
         external: usize,
     ) -> Result<[Side<f64>; 2], Failure> {
         let mut sides = [Side::default(), Side::default()];
         let by = "copy_batched/interrupt/external";
-        let least = self.point(literal(by), Load::of(LEAST_BYTES, LEAST_BYTES))?;
+        let least = Longer::than(self.point(literal(by), Load::of(LEAST_BYTES, LEAST_BYTES))?);
         let in_slot = self.in_slot as usize;
         if in_slot > LEAST_BYTES {
-            let slots = self.longer(by, in_slot, LEAST_BYTES)?.than(&least, in_slot - LEAST_BYTES);
-            for (side, slot) in sides.iter_mut().zip(slots) {
-                side.slot = slot;
+            let longer = self.longer(by, in_slot, LEAST_BYTES)?.more(&least);
+            for (side, more) in sides.iter_mut().zip(longer) {
+                side.slot = line([(LEAST_BYTES as u32, [0.0; 2]), (self.in_slot, more)]);
+                side.slot.block = 0.0;
             }
         }
         for (placement, long) in [("internal", internal), ("external", external)] {
@@ -75,48 +108,78 @@ impl<P: Place> Bench<'_, P> {
             }
             let inside = placement == "internal";
             let by = format!("copy_batched/interrupt/{placement}");
-            let spin = format!("copy_batched/spin/{placement}");
-            let short = Load::of(self.short, self.short);
-            let base = if inside { self.point(literal(&by), short)? } else { *told };
-            let bytes = long - self.short;
-            let alone = self.longer(&by, long, self.short)?.than(&base, bytes);
-            let one = self.longer(&by, self.short, LEAST_BYTES)?.than(&least, 1);
-            let base = if inside { self.point(literal(&spin), short)? } else { *looking };
-            let looked = self.longer(&spin, long, self.short)?;
-            // What both copies of a payload take more is divided as what they take otherwise.
-            let more =
-                [&looked.out, &looked.back].map(|point| slope(point.trip - base.trip, bytes));
-            let [here, there] = alone;
-            let part = |more: f64, one: f64, other: f64| {
-                (more - one - other).max(0.0) * one / (one + other).max(f64::MIN_POSITIVE)
-            };
-            let spins = [
-                Access {
-                    write: part(more[0], here.write, there.read),
-                    read: part(more[1], here.read, there.write),
-                    block: 0.0,
-                },
-                Access {
-                    read: part(more[0], there.read, here.write),
-                    write: part(more[1], there.write, here.read),
-                    block: 0.0,
-                },
-            ];
-            let kinds = alone.into_iter().zip(one).zip(spins);
-            for (side, ((alone, one), spin)) in sides.iter_mut().zip(kinds) {
-                // A short payload in a block, less the same in a slot.
-                let bytes = |access: &Access<f64>| (access.write + access.read) * self.short as f64;
-                let slot = (side.slot.write + side.slot.read) * LEAST_BYTES as f64;
-                let block = (one.write + one.read + slot - bytes(&alone)) / 2.0;
-                let alone = Access { block: block.max(0.0), ..alone };
+            let mut pools = [Pool::default(); 2];
+            for (at, lengths) in self.spans(placement, long).into_iter().enumerate() {
+                let [short, long] = lengths.map(|bytes| {
+                    Ok::<_, Failure>(self.longer(&by, bytes as usize, LEAST_BYTES)?.more(&least))
+                });
+                let (short, long) = (short?, long?);
+                for (number, side) in sides.iter().enumerate() {
+                    // Beside the call without a block, whose payload lay in a slot.
+                    let slot =
+                        [side.slot.write, side.slot.read].map(|one| one * LEAST_BYTES as f64);
+                    let of =
+                        |more: &[More; 2]| [more[number][0] + slot[0], more[number][1] + slot[1]];
+                    let access = line([(lengths[0], of(&short)), (lengths[1], of(&long))]);
+                    pools[number].spans[at] = Span { longest: lengths[1], access };
+                }
+            }
+            let spins = self.spins(placement, long, &pools, looking)?;
+            for (side, (pool, spin)) in sides.iter_mut().zip(pools.into_iter().zip(spins)) {
                 if inside {
-                    (side.internal, side.internal_spin) = (alone, spin);
+                    (side.internal, side.internal_spin) = (pool, spin);
                 } else {
-                    (side.external, side.external_spin) = (alone, spin);
+                    (side.external, side.external_spin) = (pool, spin);
                 }
             }
         }
         Ok(sides)
+    }
+
+    /// What each byte takes more of either side while the other one looks all the time, if copies
+    /// take so much otherwise.
+    fn spins(
+        &mut self,
+        placement: &str,
+        long: usize,
+        [here, there]: &[Pool<f64>; 2],
+        looking: &Point,
+    ) -> Result<[Access<f64>; 2], Failure> {
+        let by = format!("copy_batched/spin/{placement}");
+        let short = Load::of(self.short, self.short);
+        let base = match placement {
+            "internal" => self.point(literal(&by), short)?,
+            _ => *looking,
+        };
+        let looked = self.longer(&by, long, self.short)?;
+        let bytes = long - self.short;
+        // What a byte takes otherwise, from the short payload to the long one.
+        let each = |of: &Pool<f64>, rate: fn(&Access<f64>) -> f64| {
+            let takes = |bytes: usize| {
+                let access = of.of(bytes as u32);
+                access.block + rate(&access) * bytes as f64
+            };
+            slope(takes(long) - takes(self.short), bytes)
+        };
+        let [here, there] =
+            [here, there].map(|of| [each(of, |one| one.write), each(of, |one| one.read)]);
+        // What both copies of a payload take more is divided as what they take otherwise.
+        let more = [&looked.out, &looked.back].map(|point| slope(point.trip - base.trip, bytes));
+        let part = |more: f64, one: f64, other: f64| {
+            (more - one - other).max(0.0) * one / (one + other).max(f64::MIN_POSITIVE)
+        };
+        Ok([
+            Access {
+                write: part(more[0], here[0], there[1]),
+                read: part(more[1], here[1], there[0]),
+                block: 0.0,
+            },
+            Access {
+                read: part(more[0], there[1], here[0]),
+                write: part(more[1], there[0], here[1]),
+                block: 0.0,
+            },
+        ])
     }
 
     /// What the second request of a message takes of either side, beside its bytes, if a call of
@@ -163,8 +226,10 @@ impl<P: Place> Bench<'_, P> {
             caller.as_secs_f64() / f64::from(calls) - told.caller,
             served.as_secs_f64() / f64::from(before + calls) - told.callee,
         ];
-        let bytes =
-            sides.map(|side| (side.external.read + side.external.write) * self.short as f64);
+        let bytes = sides.map(|side| {
+            let access = side.external.of(self.short as u32);
+            Access { block: 0.0, ..access }.both(self.short as u32)
+        });
         Ok([(found[0] - bytes[0]).max(0.0), (found[1] - bytes[1]).max(0.0)])
     }
 
@@ -209,12 +274,12 @@ impl<P: Place> Bench<'_, P> {
         closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
         let short = self.point(by, Load::of(self.short, self.short))?;
         let longer = self.point(by, Load::of(long, long))?;
-        let of = |side: &Side<f64>| {
-            2.0 * side.external.block
-                + (side.external.read + side.external.write) * self.short as f64
-        };
-        let copies = of(&parameters.caller) + of(&parameters.callee);
-        let own = told.caller - of(&parameters.caller);
+        let [here, there] = [&parameters.caller, &parameters.callee].map(|side| {
+            let short = self.short as u32;
+            side.external.of(short).both(short)
+        });
+        let copies = here + there;
+        let own = told.caller - here;
         // A descriptor in and one out at each side; the bytes move four times, and each core keeps
         // its caches right for both payloads.
         let descriptor = ((short.caller - own) / 2.0).max(0.0);

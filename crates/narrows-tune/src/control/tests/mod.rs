@@ -5,7 +5,7 @@ mod reserve;
 mod together;
 
 use super::*;
-use crate::model::{Access, Parameters, Side, WHOLE};
+use crate::model::{Access, Parameters, Pool, Side, WHOLE};
 use crate::optimise::{GroupState, HullStep, KeptChoice, SearchFrame, Timing, Unsolved};
 
 const FLOWS: usize = 10;
@@ -83,7 +83,7 @@ fn strategies() -> Vec<Strategy> {
 }
 
 fn costs() -> Costs {
-    let access = |time| Access { write: time, read: time, block: 0.0 };
+    let access = |time| Pool::even(Access { write: time, read: time, block: 0.0 });
     let side = |request| Side {
         request,
         interrupt: 76e-6,

@@ -9,7 +9,7 @@ use crate::experiments::papers::figures::{Experiment, published};
 use crate::experiments::papers::row::Found;
 use crate::rig::plan::{Least, Limits, Machine, Plan, Planner, Subject};
 use narrows::strategy::Strategy;
-use narrows_tune::model::{Access, Buffers, Flow, Parameters, Polling, Results, Side, WHOLE};
+use narrows_tune::model::{Access, Buffers, Flow, Parameters, Polling, Pool, Results, Side, WHOLE};
 use std::time::Duration;
 
 /// Bytes of the phases' rows.
@@ -96,8 +96,8 @@ fn parameters(reading: Reading) -> Result<Parameters<f64>, Failure> {
             interrupt,
             poll,
             look: poll,
-            internal,
-            external,
+            internal: Pool::even(internal),
+            external: Pool::even(external),
             ..Side::default()
         },
         polling: Polling::Always,
