@@ -406,3 +406,19 @@ fn a_workload_that_comes_through_a_pipe_is_read_once() {
     let report: Value = serde_json::from_str(&rows).unwrap();
     assert_eq!(report["results"][0]["cpus"], 2);
 }
+
+#[test]
+fn no_request_waits_for_stamps_to_be_fetched() {
+    // Something is always under way, so that nothing new may begin before they are fetched.
+    let workload = "duration = '8s'\nstrategy = 'copy/poll=5ms/external'\n[[flow]]\nname = 'a'\n\
+                    function = 'busy'\nbusy = '100us'\nrequest = 64\nresponse = 64\n\
+                    period = '3ms'\ndepth = 6\n";
+    let printed = piped(&["run", "-", "--on", "davinci", "--json"], workload);
+    let report: Value = serde_json::from_str(&printed).unwrap();
+    let row = &report["results"][0];
+    assert!(row["sent"].as_u64() > Some(2400), "too few calls for stamps to be fetched: {row}");
+    let due = &row["since_due_us"];
+    let [median, max] = ["median", "max"].map(|key| due[key].as_f64().unwrap());
+    // A response may come just after a look.
+    assert!(max < median + 5000.0 + 1000.0, "{due}");
+}

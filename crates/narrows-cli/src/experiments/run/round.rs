@@ -34,6 +34,8 @@ const AGAIN: Duration = Duration::from_micros(200);
 /// Calls after which stamps are fetched, before they overwrite each other, if that has not been
 /// done in this part of the run yet.
 const CALLS: u64 = 1000;
+/// Calls after which that is done even if requests have to wait for it.
+const MOST: u64 = 1200;
 
 /// What stays the same from strategy to strategy.
 pub(super) struct Plan<'w> {
@@ -209,6 +211,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
     fn carry(&mut self, start: Instant, done: Duration) -> Result<(), Failure> {
         let part = self.plan.duration / PARTS;
         let (mut progress, mut shown, mut fetched) = (start, start, start);
+        let mut held = None;
         for lane in self.lanes.iter_mut().flatten() {
             lane.arrivals.begin(start);
         }
@@ -218,10 +221,13 @@ impl<'w, P: Place> Round<'_, 'w, P> {
             self.part =
                 (ran.as_nanos() / part.as_nanos().max(1)).min(u128::from(PARTS - 1)) as usize;
             let over = ran >= self.plan.duration || self.plan.stop.load(Ordering::Relaxed);
+            // They are fetched while nothing is under way. If that never is, nothing new begins.
             let full = self.stamped && self.since >= CALLS && now.since(fetched) >= part;
+            let drains = full && self.since >= MOST;
+            held = held.or(Some(now)).filter(|_| drains);
             let moved =
                 self.change(ran) | self.come_and_go(now, ran, over)? | self.steer(ran, over)?;
-            if self.turn(now, !over && !full)? || moved {
+            if self.turn(now, !over && !drains)? || moved {
                 progress = now;
                 continue;
             }
@@ -230,7 +236,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
                 return Ok(());
             }
             if idle && full {
-                self.pause()?;
+                self.pause(held.unwrap_or_else(|| self.time()))?;
                 fetched = self.time();
                 progress = fetched;
                 continue;
@@ -245,7 +251,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
             } else if now.since(progress) > PATIENCE + self.work() {
                 return Err(self.peer.explain_call(CallError::Deadline));
             }
-            self.wait(now, ran, idle, over || full);
+            self.wait(now, ran, idle, over || drains);
         }
     }
 
@@ -344,14 +350,16 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         work.saturating_mul(2).saturating_add(wait.saturating_mul(4))
     }
 
-    /// Fetches stamps in the middle of the run, which then goes on as if no time had passed.
-    fn pause(&mut self) -> Result<(), Failure> {
+    /// Fetches stamps in the middle of the run, which then goes on as if no time had passed since
+    /// requests were no longer begun for that.
+    fn pause(&mut self, held: Instant) -> Result<(), Failure> {
         let (began, cpu) = (self.time(), self.used());
         self.fetch()?;
         self.peer.trace()?;
-        let took = self.time().since(began);
+        let now = self.time();
+        let took = now.since(began);
         for lane in self.lanes.iter_mut().flatten() {
-            lane.arrivals.shift(took);
+            lane.arrivals.shift(now.since(held));
         }
         self.paused += took;
         self.paused_cpu += self.used().saturating_sub(cpu);

@@ -1,6 +1,6 @@
 //! Carries the traffic of a cell on a simulated chip, and says how it fared.
 
-use super::traffic::{Traffic, kind};
+use super::traffic::kind;
 use crate::base::failure::Failure;
 use crate::base::options::Global;
 use crate::experiments::run::{self, Fared, Outcome, Setup, longest};
@@ -44,8 +44,7 @@ impl Carried {
             match fared {
                 Fared::Ran(figures, _) => {
                     made.late += figures.late;
-                    // The last one may not have begun.
-                    let whole = figures.received + 1 >= due(flow, workload.duration);
+                    let whole = figures.received >= due(flow, workload.duration);
                     made.refused += usize::from(!whole || figures.refusals > 0);
                 }
                 Fared::Refused(_) => made.refused += 1,
@@ -55,29 +54,28 @@ impl Carried {
     }
 }
 
-/// Requests of a session that are due in so much time.
+/// Requests of a session that have to be answered in so much time: those whose deadlines end in it,
+/// but for the last, which may not have begun.
 fn due(flow: &Flow, duration: Duration) -> u64 {
     let begins = match flow.presence {
         Presence::Once { arrives: Some(arrives), .. } => arrives,
         _ => Duration::ZERO,
     };
     let period = flow.period().unwrap_or(duration).as_nanos().max(1);
+    let begins = begins.saturating_add(flow.deadline.unwrap_or_default());
     let all = duration.saturating_sub(begins).as_nanos() / period;
-    u64::try_from(all).unwrap_or(u64::MAX)
+    u64::try_from(all.saturating_sub(1)).unwrap_or(u64::MAX)
 }
 
-/// By a strategy for each kind; of one kind alone, if one is named.
+/// By a strategy for each kind.
 ///
 /// # Errors
 /// The simulation is stuck.
 pub(super) fn fixed(
     (global, chip): (&Global, &Chip),
-    traffic: Traffic,
-    alone: Option<usize>,
+    mut workload: Workload,
     by: Pair,
-    duration: Duration,
 ) -> Result<Carried, Failure> {
-    let mut workload = traffic.workload(alone, duration)?;
     for flow in &mut workload.flows {
         flow.r#static = Some(by[kind(flow)]);
     }

@@ -1,6 +1,7 @@
 //! The best static strategies of a cell: one for all sessions, or one for each kind.
 
 use super::carry::{self, Carried, Pair};
+use super::scenes;
 use super::traffic::{Traffic, kind};
 use crate::base::failure::Failure;
 use crate::base::options::Global;
@@ -36,6 +37,8 @@ pub(super) struct Tries<'a> {
     flows: [Flow; 2],
     made: HashMap<Key, Carried>,
     whole: HashMap<Pair, Carried>,
+    /// What it takes in the mean of [scenes]; none if it is late in one.
+    means: HashMap<Pair, Option<f64>>,
 }
 
 impl<'a> Tries<'a> {
@@ -51,7 +54,8 @@ impl<'a> Tries<'a> {
             flows[kind(flow)] = subject.flow;
         }
         let (made, whole) = (HashMap::new(), HashMap::new());
-        Ok(Tries { on, traffic, spans, strategies, flows, made, whole })
+        let means = HashMap::new();
+        Ok(Tries { on, traffic, spans, strategies, flows, made, whole, means })
     }
 
     /// How many combinations of strategies were carried.
@@ -59,7 +63,8 @@ impl<'a> Tries<'a> {
         self.made.keys().filter(|(alone, _)| alone.is_none()).count()
     }
 
-    /// The best that a machine allows and that carries everything in time; none if nothing does.
+    /// The best that a machine allows and that carries everything in time, as far as is known in
+    /// other [scenes] too; none if nothing does.
     pub fn best(&mut self, machine: &Machine) -> Result<Option<(Pair, Carried)>, Failure> {
         let kinds: Vec<usize> = self.traffic.kinds().collect();
         let mut pairs: Vec<Pair> = self.strategies.iter().map(|one| [*one; 2]).collect();
@@ -84,17 +89,41 @@ impl<'a> Tries<'a> {
                 break;
             }
         }
+        order.retain(|by| self.means.get(by).is_none_or(Option::is_some));
         order.truncate(NEAR);
         let new: Vec<Pair> =
             order.iter().filter(|one| !self.whole.contains_key(*one)).copied().collect();
-        let made =
-            threads::each(&new, |by| carry::fixed(self.on, self.traffic, None, *by, self.spans[1]));
+        let made = threads::each(&new, |by| {
+            carry::fixed(self.on, self.traffic.workload(None, self.spans[1])?, *by)
+        });
         for (by, carried) in new.iter().zip(made) {
             self.whole.insert(*by, carried?);
         }
         let near = order.iter().filter_map(|by| Some((*by, self.whole.get(by)?.clone())));
         let holding = near.filter(|(_, carried)| carried.holds());
         Ok(holding.min_by(|(_, a), (_, b)| a.load.total_cmp(&b.load)))
+    }
+
+    /// What a pair takes in the mean of scenes that have all sessions; none if it is late in one of
+    /// those, or of so many in which some are not there.
+    pub fn mean(&mut self, by: Pair, count: u64) -> Result<Option<f64>, Failure> {
+        if let Some(mean) = self.means.get(&by) {
+            return Ok(*mean);
+        }
+        let (mut mean, carry) = (None, |workload| carry::fixed(self.on, workload, by));
+        if scenes::keeps(self.traffic, count, carry)? {
+            mean = scenes::mean(self.traffic, self.spans[1], carry)?;
+        }
+        self.means.insert(by, mean);
+        Ok(mean)
+    }
+
+    /// How many pairs that a machine allows took less than this and were late in some scene, of
+    /// those that were asked about.
+    pub fn late(&self, machine: &Machine, load: f64) -> usize {
+        let late = self.means.iter().filter(|(_, mean)| mean.is_none()).map(|(by, _)| by);
+        let less = |by: &&Pair| self.whole.get(*by).is_some_and(|whole| whole.load < load);
+        late.filter(less).filter(|by| self.allows(machine, None, by)).count()
     }
 
     /// Strategies of a kind that are combined with those of the other: for each way of learning of
@@ -125,7 +154,7 @@ impl<'a> Tries<'a> {
         let new: Vec<Pair> =
             all.iter().filter(|one| !self.made.contains_key(&(alone, **one))).copied().collect();
         let made = threads::each(&new, |by| {
-            carry::fixed(self.on, self.traffic, alone, *by, self.spans[0])
+            carry::fixed(self.on, self.traffic.workload(alone, self.spans[0])?, *by)
         });
         for (by, carried) in new.iter().zip(made) {
             self.made.insert((alone, *by), carried?);

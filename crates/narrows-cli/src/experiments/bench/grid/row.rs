@@ -11,6 +11,11 @@ use serde::Serialize;
 /// than that ([`Settings::saves`](narrows_tune::control::Settings::saves)).
 const SAVES: f64 = 0.02;
 
+/// Whether `auto` takes no more than that. What is no difference to `advise` is none here.
+fn within(auto: f64, fixed: f64) -> bool {
+    auto <= (fixed * (1.0 + SAVES)).max(fixed + Judge::LITTLE)
+}
+
 /// A cell.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct GridRow {
@@ -28,7 +33,11 @@ pub(super) struct GridRow {
     pub r#static: Vec<String>,
     pub static_load_percent: Option<f64>,
     pub difference_percent: Option<f64>,
+    pub auto_late_in_scenes: bool,
+    pub auto_scenes_percent: Option<f64>,
+    pub static_scenes_percent: Option<f64>,
     pub tried: usize,
+    pub late_in_scenes: usize,
     pub no_worse: bool,
 }
 
@@ -39,16 +48,9 @@ impl GridRow {
         traffic: Traffic,
         auto: &Carried,
         best: Option<&(Pair, Carried)>,
-        tried: usize,
     ) -> GridRow {
         let load = best.map(|(_, carried)| carried.load);
-        // What is no difference to `advise` is none here.
-        let no_worse = match load {
-            Some(load) => {
-                auto.holds() && auto.load <= (load * (1.0 + SAVES)).max(load + Judge::LITTLE)
-            }
-            None => true,
-        };
+        let no_worse = load.is_none_or(|load| auto.holds() && within(auto.load, load));
         GridRow {
             platform: platform.to_owned(),
             engine: machine.engine,
@@ -65,9 +67,25 @@ impl GridRow {
             }),
             static_load_percent: load,
             difference_percent: load.map(|load| 100.0 * (auto.load / load - 1.0)),
-            tried,
+            auto_late_in_scenes: false,
+            auto_scenes_percent: None,
+            static_scenes_percent: None,
+            tried: 0,
+            late_in_scenes: 0,
             no_worse,
         }
+    }
+
+    /// What both take in the mean of scenes decides; `auto` has to carry all of them in time.
+    pub fn in_scenes(&mut self, auto: Option<f64>, fixed: f64) {
+        self.auto_scenes_percent = auto;
+        self.static_scenes_percent = Some(fixed);
+        self.no_worse = auto.is_some_and(|auto| within(auto, fixed));
+    }
+
+    /// `auto` is late in the scenes that static choices were held to.
+    pub fn is_late_in_scenes(&mut self) {
+        (self.auto_late_in_scenes, self.no_worse) = (true, false);
     }
 
     /// Whether it takes a larger part more than a switch has to save.
@@ -108,16 +126,37 @@ pub(super) fn notes(rows: &[GridRow]) -> Vec<String> {
              time."
         ));
     }
+    let lucky = rows.iter().filter(|row| row.no_worse && row.static_scenes_percent.is_some());
+    match lucky.count() {
+        0 => {}
+        cells => notes.push(format!(
+            "In {cells} of these it took more in the run, and no more in the mean of scenes in \
+             which the sessions begin at other moments."
+        )),
+    }
+    let late = rows.iter().filter(|row| row.late_in_scenes > 0).count();
+    if late > 0 {
+        notes.push(format!(
+            "In {late} cells static strategies that took less do not count: they were late when \
+             the sessions began at other moments or some of them were not there."
+        ));
+    }
     notes.extend(worse.iter().map(|row| {
         let mut why = match row.difference_percent {
             Some(more) => format!("{more:+.1} %"),
             None => String::new(),
         };
+        if let (Some(auto), Some(fixed)) = (row.auto_scenes_percent, row.static_scenes_percent) {
+            why += &format!(", {:+.1} % in the mean of scenes,", 100.0 * (auto / fixed - 1.0));
+        }
         if row.auto_refused > 0 {
             why += &format!(", {} sessions not carried", row.auto_refused);
         }
         if row.auto_late > 0 {
             why += &format!(", {} responses late", row.auto_late);
+        }
+        if row.auto_late_in_scenes {
+            why += ", responses late in scenes";
         }
         format!("Worse: {}: {why} beside {}.", row.name(), row.r#static.join(" and "))
     }));
