@@ -413,7 +413,7 @@ fn no_request_waits_for_stamps_to_be_fetched() {
     let workload = "duration = '8s'\nstrategy = 'copy/poll=5ms/external'\n[[flow]]\nname = 'a'\n\
                     function = 'busy'\nbusy = '100us'\nrequest = 64\nresponse = 64\n\
                     period = '3ms'\ndepth = 6\n";
-    let printed = piped(&["run", "-", "--on", "davinci", "--json"], workload);
+    let printed = piped(&["run", "/dev/stdin", "--on", "davinci", "--json"], workload);
     let report: Value = serde_json::from_str(&printed).unwrap();
     let row = &report["results"][0];
     assert!(row["sent"].as_u64() > Some(2400), "too few calls for stamps to be fetched: {row}");

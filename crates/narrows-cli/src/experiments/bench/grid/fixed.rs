@@ -90,14 +90,21 @@ impl<'a> Tries<'a> {
             }
         }
         order.retain(|by| self.means.get(by).is_none_or(Option::is_some));
-        order.truncate(NEAR);
-        let new: Vec<Pair> =
-            order.iter().filter(|one| !self.whole.contains_key(*one)).copied().collect();
-        let made = threads::each(&new, |by| {
-            carry::fixed(self.on, self.traffic.workload(None, self.spans[1])?, *by)
-        });
-        for (by, carried) in new.iter().zip(made) {
-            self.whole.insert(*by, carried?);
+        // What turns out to be late makes room for the next.
+        loop {
+            let late = |by: &Pair| self.whole.get(by).is_some_and(|one| !one.holds());
+            let near = order.iter().filter(|by| !late(by)).take(NEAR);
+            let new: Vec<Pair> =
+                near.filter(|one| !self.whole.contains_key(*one)).copied().collect();
+            if new.is_empty() {
+                break;
+            }
+            let made = threads::each(&new, |by| {
+                carry::fixed(self.on, self.traffic.workload(None, self.spans[1])?, *by)
+            });
+            for (by, carried) in new.iter().zip(made) {
+                self.whole.insert(*by, carried?);
+            }
         }
         let near = order.iter().filter_map(|by| Some((*by, self.whole.get(by)?.clone())));
         let holding = near.filter(|(_, carried)| carried.holds());
