@@ -75,16 +75,18 @@ pub(super) fn text(report: &Report<CaseRow>, files: &[String]) -> String {
     text
 }
 
-/// By chip and notification: how many figures are within, and the largest part of a bound.
+/// By chip and notification: how many figures are within, and, in percent, the largest part of a
+/// bound and what 95 of 100 are within.
 fn groups(rows: &[CaseRow]) -> String {
     let mut table = Table::new(&[
-        ("chip and notification", Align::Left),
+        ("chip", Align::Left),
+        ("told by", Align::Left),
         ("load", Align::Right),
         ("bound", Align::Right),
         ("p99", Align::Right),
-        ("longest of bound %", Align::Right),
-        ("load ± %", Align::Right),
-        ("p99 ± %", Align::Right),
+        ("of bound", Align::Right),
+        ("load ±", Align::Right),
+        ("p99 ±", Align::Right),
     ]);
     let how = |row: &CaseRow| {
         let [one] = row.strategies.as_slice() else { return "mixed".to_owned() };
@@ -95,16 +97,16 @@ fn groups(rows: &[CaseRow]) -> String {
             None => how,
         }
     };
-    let key = |row: &CaseRow| format!("{} {}", row.platform, how(row));
-    let mut keys: Vec<String> = rows.iter().map(key).collect();
+    let key = |row: &CaseRow| (row.platform.clone(), how(row));
+    let mut keys: Vec<(String, String)> = rows.iter().map(key).collect();
     keys.sort();
     keys.dedup();
-    for name in keys {
-        let of: Vec<&CaseRow> = rows.iter().filter(|row| key(row) == name).collect();
+    for named in keys {
+        let of: Vec<&CaseRow> = rows.iter().filter(|row| key(row) == named).collect();
         let flows: Vec<&FlowRow> = of.iter().flat_map(|row| &row.flows).collect();
         let part = |good: usize, all: usize| match all {
             0 => "-".to_owned(),
-            _ => format!("{good} of {all}"),
+            _ => format!("{good}/{all}"),
         };
         let loads: Vec<f64> = of.iter().filter_map(|row| row.load_off()).collect();
         let p99: Vec<f64> = flows.iter().filter_map(|flow| flow.p99_off()).collect();
@@ -113,8 +115,10 @@ fn groups(rows: &[CaseRow]) -> String {
         };
         let taken = flows.iter().map(|flow| flow.taken()).fold(0.0, f64::max);
         let kept = flows.iter().filter(|flow| flow.taken() <= 1.0).count();
+        let (chip, how) = named;
         table.row(vec![
-            name,
+            chip,
+            how,
             within(&loads, LOAD),
             part(kept, flows.len()),
             within(&p99, P99),

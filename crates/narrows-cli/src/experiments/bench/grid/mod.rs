@@ -153,7 +153,7 @@ fn cells(
         }
         (row.tried, row.late_in_scenes) = (tries.tried(), tries.late(machine, auto.load));
         if row.late_in_scenes > 0 && !scenes::keeps(traffic, count, carry)? {
-            row.is_late_in_scenes();
+            row.has_failed_in_scenes();
         }
         rows.push(row);
         progress.step();

@@ -33,7 +33,7 @@ pub(super) struct GridRow {
     pub r#static: Vec<String>,
     pub static_load_percent: Option<f64>,
     pub difference_percent: Option<f64>,
-    pub auto_late_in_scenes: bool,
+    pub auto_failed_in_scenes: bool,
     pub auto_scenes_percent: Option<f64>,
     pub static_scenes_percent: Option<f64>,
     pub tried: usize,
@@ -67,7 +67,7 @@ impl GridRow {
             }),
             static_load_percent: load,
             difference_percent: load.map(|load| 100.0 * (auto.load / load - 1.0)),
-            auto_late_in_scenes: false,
+            auto_failed_in_scenes: false,
             auto_scenes_percent: None,
             static_scenes_percent: None,
             tried: 0,
@@ -83,9 +83,9 @@ impl GridRow {
         self.no_worse = auto.is_some_and(|auto| within(auto, fixed));
     }
 
-    /// `auto` is late in the scenes that static choices were held to.
-    pub fn is_late_in_scenes(&mut self) {
-        (self.auto_late_in_scenes, self.no_worse) = (true, false);
+    /// `auto` is late in the scenes that static choices were held to, or refuses a session there.
+    pub fn has_failed_in_scenes(&mut self) {
+        (self.auto_failed_in_scenes, self.no_worse) = (true, false);
     }
 
     /// Whether it takes a larger part more than a switch has to save.
@@ -155,8 +155,8 @@ pub(super) fn notes(rows: &[GridRow]) -> Vec<String> {
         if row.auto_late > 0 {
             why += &format!(", {} responses late", row.auto_late);
         }
-        if row.auto_late_in_scenes {
-            why += ", responses late in scenes";
+        if row.auto_failed_in_scenes {
+            why += ", responses late or sessions refused in scenes";
         }
         format!("Worse: {}: {why} beside {}.", row.name(), row.r#static.join(" and "))
     }));
