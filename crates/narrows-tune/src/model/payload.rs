@@ -46,6 +46,9 @@ fn bytes(count: u32, rate: u64) -> u64 {
     u64::try_from(u128::from(count) * u128::from(rate) / 1024).unwrap_or(u64::MAX)
 }
 
+/// Which rate of a block's: of writing, or of reading.
+type Rate = fn(&Access<u64>) -> u64;
+
 /// What payload takes at one of the sides, `looked` at by the other one meanwhile or not.
 pub(super) fn moved(
     costs: &Costs,
@@ -63,7 +66,7 @@ pub(super) fn moved(
     };
     let made_there = matches!(strategy.transfer, Transfer::SingleCopy | Transfer::InPlace);
     let in_slot = |count: u32| count <= costs.in_slot && !made_there;
-    let in_block = |count, rate: fn(&Access<u64>) -> u64| match count {
+    let in_block = |count, rate: Rate| match count {
         0 => 0,
         count => {
             let alone = pool.of(count);
@@ -71,8 +74,8 @@ pub(super) fn moved(
             access.block.saturating_add(bytes(count, rate(&access)))
         }
     };
-    let (write, read): (fn(&Access<u64>) -> u64, fn(&Access<u64>) -> u64) =
-        (|access| access.write, |access| access.read);
+    let write: Rate = |access| access.write;
+    let read: Rate = |access| access.read;
     // The caller writes requests and reads responses; the callee the other way round.
     let (into, out) = if calls { (request, response) } else { (response, request) };
     let counted = costs.in_pool == InPool::Counted;
