@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use narrows::strategy::{Notification, Placement, Strategy};
-use narrows_tune::model::{Access, Costs, Estimate, Flow, Side, estimate};
+use narrows_tune::model::{Access, Costs, Estimate, Flow, Pool, Side, estimate};
 use narrows_tune::optimise::{
     Blocks, Choice, Deadlines, Dsp, Group, GroupState, HullStep, KeptChoice, Pick, Problem,
     SearchFrame, Storage, optimise,
@@ -15,8 +15,8 @@ const FLOWS: usize = 2;
 
 /// Two flows, of which the internal memory has room for one; none if they were not chosen for so.
 pub fn choose() -> Option<()> {
-    let external = Access { write: 120_000_000, read: 120_000_000, block: 0 };
-    let internal = Access { write: 7_000_000, read: 7_000_000, block: 0 };
+    let external = Pool::even(Access { write: 120_000_000, read: 120_000_000, block: 0 });
+    let internal = Pool::even(Access { write: 7_000_000, read: 7_000_000, block: 0 });
     let (request, interrupt, poll) = (500_000_000, 76_000_000, 2_000_000);
     let caller = Side { request, interrupt, poll, internal, external, ..Side::default() };
     let costs = Costs { caller, ..Costs::default() };

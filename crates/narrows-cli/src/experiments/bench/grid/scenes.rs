@@ -1,5 +1,5 @@
-//! Scenes: what comes of a choice where the sessions of a cell begin at other moments, and where some
-//! of them are not there.
+//! Scenes: what comes of a choice where the sessions of a cell begin at other moments, and where
+//! some of them are not there.
 
 use super::carry::Carried;
 use super::traffic::Traffic;
