@@ -147,7 +147,7 @@ pub(super) fn notes(rows: &[GridRow]) -> Vec<String> {
             None => String::new(),
         };
         if let (Some(auto), Some(fixed)) = (row.auto_scenes_percent, row.static_scenes_percent) {
-            why += &format!(", {:+.1} % in the mean of scenes,", 100.0 * (auto / fixed - 1.0));
+            why += &format!(", {:+.1} % in the mean of scenes", 100.0 * (auto / fixed - 1.0));
         }
         if row.auto_refused > 0 {
             why += &format!(", {} sessions not carried", row.auto_refused);
