@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use narrows_tune::model::{Access, Pool, Flow, Parameters, Side, estimate};
+//! use narrows_tune::model::{Access, Flow, Parameters, Pool, Side, estimate};
 //!
 //! // A core that takes 0.5 ms for a request, 76 µs for an interrupt and 0.12 µs to copy a byte.
 //! let copy = Pool::even(Access { write: 0.12e-6, read: 0.12e-6, block: 0.0 });

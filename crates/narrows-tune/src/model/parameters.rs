@@ -316,6 +316,13 @@ impl Access<f64> {
     }
 }
 
+impl Pool<f64> {
+    /// What two payloads of so many bytes take, as of [`Access::both`].
+    pub fn both(&self, bytes: u32) -> f64 {
+        self.of(bytes).both(bytes)
+    }
+}
+
 impl Parameters<f64> {
     /// The same in picoseconds.
     ///

@@ -21,7 +21,7 @@ use crate::rig::place::{Core, Place, sleep_until};
 use narrows::endpoint::{CallError, FlowError, SendError};
 use narrows::memory::Class;
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
-use narrows_tune::model::{Parameters, Pool};
+use narrows_tune::model::Parameters;
 use std::time::Duration;
 
 pub(super) use cold::cold;
@@ -140,8 +140,7 @@ pub(crate) fn measure<P: Place>(
     let own = (once.caller - poll * looks(&once)).max(0.0);
     let [mut caller, mut callee] = bench.copies(&looking, internal, external)?;
     let bytes = bench.short as u32;
-    let copies = |blocks: &Pool<f64>| blocks.of(bytes).both(bytes);
-    caller.request = (own - copies(&caller.external)).max(0.0);
+    caller.request = (own - caller.external.both(bytes)).max(0.0);
     caller.poll = poll;
     caller.interrupt = (told.caller - own).max(0.0);
     caller.late = late;
@@ -151,7 +150,7 @@ pub(crate) fn measure<P: Place>(
     // What is not the caller's of a call for which both look is the callee's.
     let spin = caller.external_spin.both(bytes) + callee.external_spin.both(bytes);
     let served = looking.trip - own - spin;
-    callee.request = (served - copies(&callee.external)).max(0.0);
+    callee.request = (served - callee.external.both(bytes)).max(0.0);
     callee.poll = bench.idle_looks(polled, every)?;
     callee.late = callee.poll;
     callee.interrupt = (told.callee - served).max(0.0);
@@ -209,10 +208,14 @@ impl<'a, P: Place> Bench<'a, P> {
 
     /// The longest payload of a placement, up to [`LONG`].
     fn longest(&self, placement: &str) -> usize {
-        let internal = placement == "internal";
-        let here = |class: &&Class| (class.placement == Placement::Internal) == internal;
-        let sizes = self.classes.iter().filter(here).map(|class| class.size as usize);
+        let sizes = self.blocks(placement).map(|class| class.size as usize);
         LONG.min(sizes.max().unwrap_or(0))
+    }
+
+    /// The classes of blocks of a placement, the shortest first.
+    fn blocks(&self, placement: &str) -> impl Iterator<Item = &Class> {
+        let internal = placement == "internal";
+        self.classes.iter().filter(move |one| (one.placement == Placement::Internal) == internal)
     }
 
     /// The medians of all rounds.

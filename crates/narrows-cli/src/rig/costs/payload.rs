@@ -6,8 +6,7 @@ use crate::formats::functions::Order;
 use crate::formats::strategy::literal;
 use crate::rig::place::{Core, Place};
 use narrows::endpoint::CallError;
-use narrows::memory::Class;
-use narrows::strategy::{Placement, Strategy};
+use narrows::strategy::Strategy;
 use narrows_tune::model::{Access, Engine, Parameters, Pool, SPANS, Side, Span};
 use std::time::Duration;
 
@@ -70,10 +69,8 @@ impl<P: Place> Bench<'_, P> {
         if self.rounds > 1 {
             return vec![[from, long]];
         }
-        let here =
-            |class: &&Class| (class.placement == Placement::Internal) == (placement == "internal");
         let mut spans = Vec::new();
-        for class in self.classes.iter().filter(here) {
+        for class in self.blocks(placement) {
             let to = class.size.min(long);
             if to >= from && spans.len() < SPANS {
                 spans.push([from, to]);
@@ -238,9 +235,7 @@ impl<P: Place> Bench<'_, P> {
     pub(super) fn gather(&mut self, placement: &str) -> Result<f64, Failure> {
         let alone = literal(&format!("single_copy/interrupt/{placement}"));
         let gathered = Strategy { granularity: 2, ..alone };
-        let fit = self.classes.iter().filter(|class| {
-            (class.placement == Placement::Internal) == (placement == "internal") && class.count > 1
-        });
+        let fit = self.blocks(placement).filter(|class| class.count > 1);
         // Two such requests and their lengths are a message.
         let half = fit.map(|class| class.size as usize / 2).max().unwrap_or(0);
         let long = half.saturating_sub(LEAST_BYTES).min(LONG);
@@ -274,10 +269,8 @@ impl<P: Place> Bench<'_, P> {
         closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
         let short = self.point(by, Load::of(self.short, self.short))?;
         let longer = self.point(by, Load::of(long, long))?;
-        let [here, there] = [&parameters.caller, &parameters.callee].map(|side| {
-            let short = self.short as u32;
-            side.external.of(short).both(short)
-        });
+        let [here, there] = [&parameters.caller, &parameters.callee]
+            .map(|side| side.external.both(self.short as u32));
         let copies = here + there;
         let own = told.caller - here;
         // A descriptor in and one out at each side; the bytes move four times, and each core keeps

@@ -51,7 +51,7 @@ impl Traffic {
         }
         let period = flow.period().unwrap_or_default();
         let part = period * (2 * at + kind as u32) / (2 * self.sessions[kind]);
-        Presence::Once { arrives: Some(part).filter(|part| !part.is_zero()), leaves: None }
+        from(part)
     }
 
     /// The same sessions as they may come otherwise: each begins at a moment of its period that is
@@ -71,10 +71,7 @@ impl Traffic {
         });
         for flow in &mut made.flows {
             let arrives = flow.period().unwrap_or_default().mul_f64(random.f64());
-            flow.presence = Presence::Once {
-                arrives: Some(arrives).filter(|arrives| !arrives.is_zero()),
-                leaves: None,
-            };
+            flow.presence = from(arrives);
         }
         Ok(made)
     }
@@ -83,6 +80,11 @@ impl Traffic {
     pub fn kinds(self) -> impl Iterator<Item = usize> {
         (0..2).filter(move |kind| self.sessions[*kind] > 0)
     }
+}
+
+/// There from a moment of the run to its end.
+fn from(arrives: Duration) -> Presence {
+    Presence::Once { arrives: Some(arrives).filter(|arrives| !arrives.is_zero()), leaves: None }
 }
 
 /// Which kind a flow of such a workload is of.
