@@ -261,7 +261,7 @@ fn what_does_not_go_together_is_refused_in_a_sentence() {
         (
             &[&hurried, "--strategy", "auto", "--on", "davinci", "--duration", "1s"],
             3,
-            "its deadline cannot be kept",
+            "no plan keeps every deadline: a flow needs",
         ),
     ];
     for (arguments, code, sentence) in cases {

@@ -23,6 +23,9 @@ impl<'s> Controller<'_, 's> {
         known: bool,
     ) -> Result<Start, ControlError> {
         let index = self.enter(flow, strategies)?;
+        if let Some(state) = &mut self.tables.flows[index] {
+            state.waits = false;
+        }
         if !self.beginning(index, known) {
             self.tables.flows[index] = None;
             return Err(ControlError::NoRoom);
@@ -35,7 +38,9 @@ impl<'s> Controller<'_, 's> {
     /// switch, and [`Controller::begin`] says when they have.
     ///
     /// # Errors
-    /// As [`Controller::arrive`], but for [`ControlError::NoRoom`].
+    /// As [`Controller::arrive`]; [`ControlError::NoRoom`] if others would be late while they
+    /// switch. While a switch is under way its flow counts as if it was to keep what it switches
+    /// to: what is refused then may be tried again when the switch has ended.
     pub fn reserve(
         &mut self,
         flow: Flow,
@@ -45,7 +50,7 @@ impl<'s> Controller<'_, 's> {
         // There is a plan: it was placed by one.
         let planned = self.plan(None).map(|_| self.planned(index));
         let state = self.tables.flows[index].as_mut().ok_or(ControlError::Unknown)?;
-        (state.current, state.waits) = (planned?, true);
+        state.current = planned?;
         Ok(Handle { index: index as u16, life: state.life })
     }
 

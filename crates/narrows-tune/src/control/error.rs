@@ -46,7 +46,7 @@ impl fmt::Display for ControlError {
             ControlError::Unknown => f.write_str("there is no such flow, or it does not switch"),
             ControlError::Late { least, beside } => write!(
                 f,
-                "its deadline cannot be kept: it needs {} us at least, {} us of them for other \
+                "no plan keeps every deadline: a flow needs {} us at least, {} us of them for other \
                  flows and switches",
                 micros(*least),
                 micros(*beside)

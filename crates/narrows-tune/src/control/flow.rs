@@ -31,8 +31,8 @@ pub struct FlowState<'s> {
     pub(super) strategies: &'s [Strategy],
     pub(super) dsp: u8,
     pub(super) current: u16,
-    /// Whether it has not begun, since others are to make room before: then what it has is what it
-    /// is to begin with.
+    /// Whether it has not begun: others may have to make room before. What it has is what it is to
+    /// begin with then.
     pub(super) waits: bool,
     pub(super) target: Option<u16>,
     /// The DSP that serves it from that switch on, if another.
@@ -60,7 +60,7 @@ impl<'s> FlowState<'s> {
             strategies,
             dsp,
             current: 0,
-            waits: false,
+            waits: true,
             target: None,
             to: None,
             going: false,
@@ -121,12 +121,21 @@ impl<'s> FlowState<'s> {
         made.latency.bound.saturating_add(self.late)
     }
 
-    /// How long it may take by one of its strategies, in picoseconds. A switch to it and one from
-    /// it may keep a request back: for a pause, and until the other core has looked for the
-    /// proposal as the strategy before has it look.
+    /// How long it may take by one of its strategies, in picoseconds, once it has it. A switch to
+    /// another may keep a request back: for a pause, and until the other core has looked for the
+    /// proposal as this strategy has it look.
     pub(super) fn allowed(&self, number: u16, pause: Duration) -> u64 {
+        self.allowed_with(self.looks_by(number), pause)
+    }
+
+    /// The same while it switches to that strategy: its request may be kept back until the other
+    /// core looks as it is, too.
+    pub(super) fn allowed_meanwhile(&self, number: u16, pause: Duration) -> u64 {
+        self.allowed_with(self.looks_by(number).max(self.looks()), pause)
+    }
+
+    fn allowed_with(&self, looks: u64, pause: Duration) -> u64 {
         let Some(deadline) = self.flow.deadline.map(picos) else { return u64::MAX };
-        let looks = self.looks_by(number).max(self.looks());
         deadline.saturating_sub(picos(pause)).saturating_sub(looks)
     }
 

@@ -216,9 +216,7 @@ impl<'a, 's> Controller<'a, 's> {
     pub fn bound(&self, flow: Handle) -> Option<u64> {
         let state = self.state(flow).ok()?;
         let own = state.estimate(&self.costs, state.has())?;
-        let here = |_, state: &FlowState<'s>| (!state.waits).then(|| state.has());
-        let beside = self.beside(usize::from(flow.index), here);
-        Some(own.latency.bound.saturating_add(beside))
+        Some(own.latency.bound.saturating_add(self.beside_as_is(usize::from(flow.index))))
     }
 
     /// Time of the calling core that all flows take together as they are, in parts per million; of

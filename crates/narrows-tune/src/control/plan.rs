@@ -30,15 +30,24 @@ impl<'s> Controller<'_, 's> {
     /// keep what they have.
     ///
     /// # Errors
-    /// There is no plan in which every deadline holds.
+    /// There is no plan in which every deadline holds, or none that can be switched to.
     pub(super) fn plan(&mut self, now: Option<Duration>) -> Result<u64, ControlError> {
         self.tables.planned.fill(Planned::default());
         self.solve(now, None)?;
         let load = self.planned_load();
         match load.saturating_sub(self.load) {
+            0 if self.awaits() && self.breaks(|index, _| self.planned(index)).is_some() => {
+                Err(ControlError::NoRoom)
+            }
             0 => Ok(load),
             over => Err(ControlError::Together(Unsolved::Load(over))),
         }
+    }
+
+    /// Whether a flow waits for others to make room. They switch before it begins, and have to keep
+    /// their deadlines beside each other meanwhile, and beside it afterwards.
+    fn awaits(&self) -> bool {
+        self.tables.flows.iter().flatten().any(|state| state.waits)
     }
 
     fn late(&self, least: u64, beside: u64) -> ControlError {
@@ -78,6 +87,11 @@ impl<'s> Controller<'_, 's> {
             Some(if state.place() == this.place() { here.most } else { elsewhere.most })
         });
         delays.fold(0, u64::saturating_add)
+    }
+
+    /// The same as all others are that have begun.
+    pub(super) fn beside_as_is(&self, own: usize) -> u64 {
+        self.beside(own, |_, state| (!state.waits).then(|| state.has()))
     }
 
     /// The cheapest picks by which all deadlines hold, each flow at the DSP that serves it. Flows
@@ -137,6 +151,7 @@ impl<'s> Controller<'_, 's> {
         kind: Option<Kind>,
     ) -> Result<(usize, usize), ControlError> {
         let (mut groups, mut members, mut used) = (0, 0, 0);
+        let (awaits, pause) = (self.awaits(), self.settings.pause);
         self.tables.planned.iter_mut().for_each(|planned| planned.grouped = false);
         for index in 0..self.tables.flows.len() {
             let Some(state) = self.tables.flows[index] else { continue };
@@ -144,6 +159,7 @@ impl<'s> Controller<'_, 's> {
                 continue;
             }
             let rests = state.rests(now, self.settings.rest);
+            let meanwhile = awaits.then(|| self.beside_as_is(index));
             let first = used;
             let mut least = u64::MAX;
             let of = |by: &Strategy| kind.is_none_or(|kind| kind == discriminant(&by.notification));
@@ -155,7 +171,9 @@ impl<'s> Controller<'_, 's> {
                 }
                 let Some(made) = state.estimate(&self.costs, number) else { continue };
                 least = least.min(state.bound(&made));
-                if state.falls_behind(&self.costs, number, &made) {
+                let (bound, slowly) = (state.bound(&made), state.allowed_meanwhile(number, pause));
+                let late = meanwhile.is_some_and(|beside| bound.saturating_add(beside) > slowly);
+                if late || state.falls_behind(&self.costs, number, &made) {
                     continue;
                 }
                 let Estimate { load, work, memory, .. } = made;
@@ -167,8 +185,8 @@ impl<'s> Controller<'_, 's> {
                 *choice = Choice { cost: load, memory, work, load };
                 *place = number;
                 let [here, elsewhere] = made.delays(state.flow.period.is_some());
-                let deadline = state.allowed(number, self.settings.pause);
-                let slack = Slack { bound: state.bound(&made), deadline, ..Slack::default() };
+                let deadline = if awaits { state.allowed(number, pause) } else { slowly };
+                let slack = Slack { bound, deadline, ..Slack::default() };
                 *timing = Timing { here, elsewhere, slack };
                 used += 1;
             }
@@ -212,6 +230,7 @@ impl<'s> Controller<'_, 's> {
             let state = self.tables.flows[index].as_ref()?;
             Some((state, state.estimate(&self.costs, number(index, state))?))
         };
+        let (awaits, pause) = (self.awaits(), self.settings.pause);
         let all = 0..self.tables.flows.len();
         let mut load = 0;
         for dsp in 0..self.count {
@@ -237,11 +256,15 @@ impl<'s> Controller<'_, 's> {
             if state.excluded(number(index, state)) {
                 return Some(Reason::Refused);
             }
-            let beside = self.beside(index, |other, state| Some(number(other, state)));
-            let takes = state.bound(&made).saturating_add(beside);
-            let number = number(index, state);
-            if takes > state.allowed(number, self.settings.pause)
-                || state.falls_behind(&self.costs, number, &made)
+            let own = number(index, state);
+            let late = |those: bool, allowed: u64| {
+                let with = |state: &FlowState<'s>| those || !state.waits;
+                let beside = |other, state: &_| with(state).then(|| number(other, state));
+                state.bound(&made).saturating_add(self.beside(index, beside)) > allowed
+            };
+            if late(false, state.allowed_meanwhile(own, pause))
+                || (awaits && late(true, state.allowed(own, pause)))
+                || state.falls_behind(&self.costs, own, &made)
             {
                 return Some(Reason::Deadline);
             }

@@ -89,6 +89,14 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
                     }
                     _ => controller.done(switch.flow, now).unwrap(),
                 }
+                // Its request may have waited until the other core looked.
+                let looks = picos(switch.from.at_callee().pause());
+                let kind = here.iter().find(|(flow, _)| *flow == switch.flow);
+                if let Some((flow, kind)) = kind.filter(|_| grew) {
+                    let deadline = kinds[*kind].deadline.map_or(u64::MAX, picos);
+                    let bound = controller.bound(*flow).unwrap();
+                    assert!(bound + looks <= deadline, "{seed}: {switch:?}");
+                }
                 assert!(controller.memory(0) <= before.max(memory.into()));
             }
             assert!(carried <= made.switches);

@@ -27,7 +27,8 @@ const BY_INTERRUPT: Waits =
 struct Known {
     /// Its name with the controller, while it is there.
     handle: Option<Handle>,
-    /// Whether it begins when others have made room.
+    /// Whether it begins later: when others have made room, or, as long as it has no name, when a
+    /// switch has ended beside which it found none.
     waits: bool,
     learner: Learner,
     switches: u64,
@@ -122,6 +123,11 @@ impl<'a, 's> Pilot<'a, 's> {
                 self.decide(Cause::Arrived, Some(lane), now);
                 Ok(begun)
             }
+            // The flow that switches could not be told to take less just now.
+            Err(_) if self.under_way.is_some() => {
+                self.flows[lane].waits = true;
+                Ok(None)
+            }
             Err(error) => {
                 self.refuse(Cause::Arrived, Some(lane), now, &error);
                 Err(error)
@@ -138,8 +144,15 @@ impl<'a, 's> Pilot<'a, 's> {
         lane: usize,
         now: Duration,
     ) -> Result<Option<(Strategy, u8)>, ControlError> {
-        let Some(handle) = self.flows[lane].handle.filter(|_| self.flows[lane].waits) else {
+        if !self.flows[lane].waits {
             return Ok(None);
+        }
+        let Some(handle) = self.flows[lane].handle else {
+            if self.under_way.is_some() {
+                return Ok(None);
+            }
+            self.flows[lane].waits = false;
+            return self.arrive(lane, now);
         };
         if let Some(start) = self.controller.begin(handle, now)? {
             self.flows[lane].waits = false;
@@ -161,8 +174,8 @@ impl<'a, 's> Pilot<'a, 's> {
 
     /// A flow leaves, if it is there.
     pub fn leave(&mut self, lane: usize, now: Duration) {
-        let Some(handle) = self.flows[lane].handle.take() else { return };
         self.flows[lane].waits = false;
+        let Some(handle) = self.flows[lane].handle.take() else { return };
         if self.controller.leave(handle).is_err() {
             return;
         }
@@ -306,6 +319,10 @@ impl<'a, 's> Pilot<'a, 's> {
     /// The switch that is under way, or the next one.
     fn next(&mut self, now: Duration) -> Option<UnderWay> {
         if self.under_way.is_none() {
+            // A flow that waits to be planned with comes before what was planned without it.
+            if self.flows.iter().any(|one| one.waits && one.handle.is_none()) {
+                return None;
+            }
             let switch = self.controller.next_switch()?;
             let lane = self.flows.iter().position(|one| one.handle == Some(switch.flow))?;
             self.under_way = Some(UnderWay { lane, switch, began: now });
