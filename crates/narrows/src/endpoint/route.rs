@@ -132,8 +132,8 @@ impl<P: Platform> Node<P> {
     #[inline(always)]
     pub(super) fn last_route(&self, from: Port, to: &Address) -> Option<Route> {
         let last = &self.last.route;
-        let up = || self.holds(last) && self.links.is_up(to.link);
-        let same = last.source == from && (last.link == to.link || up());
+        let up = || last.link == to.link || self.links.is_up(to.link);
+        let same = last.source == from && self.holds(last) && up();
         same.then_some(Route { link: to.link, target: to.port, ..*last })
     }
 

@@ -25,8 +25,8 @@ pub struct LinkId {
 }
 
 impl LinkId {
-    /// What names nothing.
-    pub const NONE: LinkId = LinkId { index: u16::MAX, life: 0 };
+    /// What names nothing. No link has this life, and 0 is none either.
+    pub const NONE: LinkId = LinkId { index: u16::MAX, life: u32::MAX };
 }
 
 /// What a peer has opened on this node over one link: a flow of its own.

@@ -3,6 +3,7 @@
 use crate::common::ground::inside;
 use crate::common::world::{SECOND, bytes, open};
 use narrows::endpoint::{Address, Message, Select, SendError, What};
+use narrows::link::LinkId;
 use narrows::strategy::{Acknowledgement, Placement, Strategy, Transfer};
 
 const SIZES: [usize; 8] = [0, 1, 47, 48, 49, 64, 1024, 65536];
@@ -86,6 +87,26 @@ fn who_has_just_sent_from_a_port_sends_from_no_closed_one() {
             assert_eq!(pair.a.try_send(9, to, b"x"), Err(SendError::Closed));
         }
         assert_eq!(pair.tags(&Select::default()).len(), 4);
+    });
+}
+
+#[test]
+fn a_message_to_nobody_goes_to_nobody() {
+    inside(|| {
+        let nobody = Address { link: LinkId::NONE, port: 1 };
+        let mut pair = open();
+        let to = pair.b_port(1);
+        assert_eq!(pair.a.try_send(0, nobody, b"x"), Err(SendError::Closed));
+        pair.a.open(0).unwrap();
+        for acknowledgement in [Acknowledgement::Batched, Acknowledgement::Lazy] {
+            pair.a.set_strategy(Strategy { acknowledgement, ..Strategy::default() });
+            for from in [0, 1] {
+                assert_eq!(pair.a.try_send(from, nobody, b"x"), Err(SendError::Unknown));
+                pair.a.try_send(from, to, b"x").unwrap();
+                assert_eq!(pair.a.try_send(from, nobody, b"x"), Err(SendError::Unknown));
+            }
+        }
+        assert_eq!(pair.tags(&Select::default()).len(), 4, "and what was for b came");
     });
 }
 

@@ -336,7 +336,8 @@ impl<P: Platform> Links<P> {
         let count = count.min(usize::from(u16::MAX));
         let entry = |i| Inbox::<P::Slice<Entry>>::entry(index, i, count);
         let entries = platform.storage(count, entry).map_err(none)?;
-        self.lives = self.lives.wrapping_add(1).max(1);
+        // Neither 0 nor the life of `LinkId::NONE`.
+        self.lives = self.lives % (LinkId::NONE.life - 1) + 1;
         let link = Link {
             shared,
             key: new.key,
