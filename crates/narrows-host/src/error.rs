@@ -146,4 +146,33 @@ impl fmt::Display for OpenError {
     }
 }
 
-impl std::error::Error for OpenError {}
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            OpenError::Longest(_, error) => Some(error),
+            OpenError::Directory(_, error) | OpenError::System(_, error) => Some(error),
+            OpenError::Node(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn what_an_error_wraps_is_its_source_unless_it_says_the_same() {
+        let source = |error: OpenError| error.source().map(ToString::to_string);
+        let denied = Errno::ACCESS;
+        let directory = OpenError::Directory("/nowhere".into(), denied);
+        assert_eq!(source(directory), Some(denied.to_string()));
+        assert_eq!(source(OpenError::System("map a region", denied)), Some(denied.to_string()));
+        let layout = LayoutError::Line;
+        assert_eq!(source(OpenError::Longest(1, layout)), Some(layout.to_string()));
+        assert_eq!(source(OpenError::Node(NodeError::NoStorage)), None);
+        assert_eq!(source(OpenError::NoProc), None);
+    }
+}

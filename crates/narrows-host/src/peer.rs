@@ -46,7 +46,14 @@ impl fmt::Display for PeerError {
     }
 }
 
-impl Error for PeerError {}
+impl Error for PeerError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            PeerError::Link(error) => error.source(),
+            PeerError::Send(error) => error.source(),
+        }
+    }
+}
 
 /// A peer that may die and come again under its name: each of its lives has a link of its own.
 ///

@@ -59,7 +59,14 @@ impl fmt::Display for OfferError {
     }
 }
 
-impl Error for OfferError {}
+impl Error for OfferError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            OfferError::System(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 /// Has a node's waits end when services come, until it is dropped.
 pub struct OfferWatch {

@@ -203,18 +203,9 @@ impl fmt::Display for Error {
                 "no slot of {topic} is free: a subscriber that is to miss nothing takes nothing, \
                  or messages are held; wait longer, or open the topic with more slots"
             ),
-            Error::Refused(topic, why) => write!(
-                f,
-                "the publisher of {topic} does not let this subscriber in: {}",
-                match why {
-                    Refusal::Types => "its types are others",
-                    Refusal::Full => "there are as many as may be (Topic::subscribers)",
-                    Refusal::Terms =>
-                        "it has too few slots for so deep a queue and so many holds (Topic::slots, \
-                         Topic::limit)",
-                    Refusal::Memory => "one of them cannot read the other's memory",
-                }
-            ),
+            Error::Refused(topic, why) => {
+                write!(f, "the publisher of {topic} does not let this subscriber in: {why}")
+            }
             Error::Gone(topic) => {
                 write!(f, "all publishers of {topic} have gone: receive waits for the next")
             }
@@ -239,4 +230,37 @@ impl fmt::Display for Error {
     }
 }
 
-impl error::Error for Error {}
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Error::Open(error) => error.source(),
+            Error::Offer(error) => error.source(),
+            Error::Serve(error) => error.source(),
+            Error::Link(_, error) => Some(error),
+            Error::Flow(_, error) => Some(error),
+            Error::Call(_, error) => Some(error),
+            Error::Refused(_, why) => Some(why),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn what_an_error_wraps_is_its_source_unless_it_says_the_same() {
+        let source = |error: Error| error.source().map(ToString::to_string);
+        let of = || "clock".to_owned();
+        let link = LinkError::Unknown;
+        assert_eq!(source(Error::Link(of(), link)), Some(link.to_string()));
+        let call = CallError::Failed(Failure::Refused);
+        assert_eq!(source(Error::Call(of(), call)), Some(call.to_string()));
+        assert_eq!(source(Error::Refused(of(), Refusal::Full)), Some(Refusal::Full.to_string()));
+        assert_eq!(source(Error::Open(OpenError::NoProc)), None);
+        assert_eq!(source(Error::Gone(of())), None);
+    }
+}

@@ -66,6 +66,19 @@ pub enum Refusal {
     Memory,
 }
 
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refusal::Types => f.write_str("its types are others"),
+            Refusal::Full => f.write_str("there are as many as may be (Topic::subscribers)"),
+            Refusal::Terms => f.write_str("it has too few slots for a queue of that depth and that number of holds (Topic::slots, Topic::limit)"),
+            Refusal::Memory => f.write_str("one of them cannot read the other's memory"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
 /// A publisher of a topic, as the note of its node says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {

@@ -36,6 +36,7 @@ pub(super) fn errno(error: &Error) -> Errno {
         Error::Handler(HandlerError::Gone) => libc::ECONNRESET,
         Error::Handler(HandlerError::Refused(_)) | Error::Length => libc::EMSGSIZE,
         Error::Closed => libc::EBADF,
+        _ => libc::EIO,
     })
 }
 

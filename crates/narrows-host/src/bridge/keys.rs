@@ -95,7 +95,14 @@ impl fmt::Display for KeyError {
     }
 }
 
-impl std::error::Error for KeyError {}
+impl std::error::Error for KeyError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            KeyError::File(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 /// This end's key, and those of the other ends that it talks to.
 #[derive(Clone, Debug)]

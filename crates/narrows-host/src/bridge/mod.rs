@@ -100,7 +100,15 @@ impl fmt::Display for BridgeError {
     }
 }
 
-impl std::error::Error for BridgeError {}
+impl std::error::Error for BridgeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            BridgeError::Open(error) => error.source(),
+            BridgeError::Listen(_, error) | BridgeError::System(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl From<OpenError> for BridgeError {
     fn from(error: OpenError) -> BridgeError {

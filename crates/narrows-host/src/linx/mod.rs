@@ -111,6 +111,7 @@ pub enum Stack {
 
 /// Why something was not done.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The node could not be opened.
     Open(OpenError),
@@ -144,7 +145,16 @@ impl std::fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Open(why) => why.source(),
+            Error::Path(why) => why.source(),
+            Error::Handler(why) => why.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<OpenError> for Error {
     fn from(why: OpenError) -> Error {

@@ -97,7 +97,15 @@ impl fmt::Display for ProcessorError {
     }
 }
 
-impl std::error::Error for ProcessorError {}
+impl std::error::Error for ProcessorError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ProcessorError::Node(error) => error.source(),
+            ProcessorError::Tables(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 /// A neighbour was not linked with in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -57,7 +57,14 @@ impl fmt::Display for ObserveError {
     }
 }
 
-impl std::error::Error for ObserveError {}
+impl std::error::Error for ObserveError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ObserveError::Directory(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 /// Why a node's status page cannot be read. What is said of the node is its name, and whether it
 /// is alive.

@@ -274,7 +274,9 @@ impl Cpu {
         self.act(|state, process| time > Time::ZERO && state.compute(process, time));
     }
 
-    /// Keeps stamps from now on, or no longer. Reading the clock for one takes time.
+    /// Keeps stamps from now on, or no longer. Reading the clock for one takes time. Of a core that
+    /// is a node's it is to be asked through `Node::platform_mut`, which has the node find its
+    /// routes anew: those that it has keep no stamps.
     pub fn set_tracing(&self, on: bool) {
         self.shared.tracing.set(on);
     }

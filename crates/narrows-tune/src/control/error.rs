@@ -7,6 +7,7 @@ use crate::optimise::Unsolved;
 
 /// Why a flow, a budget or a plan was refused. What was there before goes on as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ControlError {
     /// The flow or a strategy is impossible. Another one may be accepted.
     Model(ModelError),
@@ -59,4 +60,12 @@ impl fmt::Display for ControlError {
     }
 }
 
-impl core::error::Error for ControlError {}
+impl core::error::Error for ControlError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            ControlError::Model(error) => error.source(),
+            ControlError::Together(why) => why.source(),
+            _ => None,
+        }
+    }
+}

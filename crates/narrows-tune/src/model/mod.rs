@@ -76,6 +76,7 @@ pub struct Flow {
 
 /// What is wrong with a flow, a strategy or a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ModelError {
     /// A parameter is not a number, below zero, or over an hour.
     Parameter,

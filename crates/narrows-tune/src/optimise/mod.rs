@@ -126,6 +126,7 @@ impl Found {
 
 /// Why nothing was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unsolved {
     /// The problem is none: no DSP, too many of them, a group without choices or with some that are
     /// not there. Nothing but another problem helps.

@@ -15,6 +15,7 @@ const VERSION: u8 = 3;
 
 /// A check that a peer's frame failed. The connection ends; nothing else is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Broken {
     /// A frame of no known kind, or not as long as its kind is.
     Kind,
@@ -59,6 +60,7 @@ impl core::error::Error for Broken {}
 
 /// Why a connection has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Closed {
     /// This side closed it.
     Here,
@@ -87,7 +89,14 @@ impl fmt::Display for Closed {
     }
 }
 
-impl core::error::Error for Closed {}
+impl core::error::Error for Closed {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Closed::Broken(what) => Some(what),
+            _ => None,
+        }
+    }
+}
 
 /// What a header says beside its number and credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

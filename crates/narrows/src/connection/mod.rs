@@ -49,6 +49,7 @@ pub enum Arrived<B> {
 
 /// Why a signal was not accepted; it is its owner's again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refused {
     /// No room now, because of flow control: try again when something was acknowledged or freed.
     Full,
@@ -75,4 +76,11 @@ impl core::fmt::Display for Refused {
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for Refused {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Refused::Closed(why) => Some(why),
+            _ => None,
+        }
+    }
+}

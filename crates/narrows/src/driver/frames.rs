@@ -59,6 +59,14 @@ impl core::error::Error for NoFrame {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotThere;
 
+impl core::fmt::Display for NotThere {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the stretch is not inside the frame or the buffer")
+    }
+}
+
+impl core::error::Error for NotThere {}
+
 /// Moves frames between two sides, whole, once and in order. Nothing here waits: a caller that has
 /// to waits with the platform and asks again.
 pub trait Frames {

@@ -34,6 +34,7 @@ pub enum Payload<'a> {
 
 /// Why a message could not be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DriverError {
     /// No free slot in the ring. Try again when the peer has taken something.
     RingFull,
@@ -48,6 +49,33 @@ pub enum DriverError {
     NoEngine,
     /// The peer broke the protocol; the link has to end.
     Corrupt(Corrupt),
+}
+
+impl core::fmt::Display for DriverError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            DriverError::RingFull => {
+                f.write_str("the ring is full: try again when the peer has taken a message")
+            }
+            DriverError::PoolEmpty => {
+                f.write_str("no block is free: try again when the peer has returned one")
+            }
+            DriverError::TooLong { limit } => {
+                write!(f, "it is longer than the {limit} bytes of the longest block")
+            }
+            DriverError::NoEngine => f.write_str("there is no copy engine, or it failed"),
+            DriverError::Corrupt(what) => write!(f, "the peer broke the protocol ({what})"),
+        }
+    }
+}
+
+impl core::error::Error for DriverError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            DriverError::Corrupt(what) => Some(what),
+            _ => None,
+        }
+    }
 }
 
 fn fits_slot<P: Platform>(shared: &Shared<P>, bytes: &[u8]) -> bool {

@@ -12,6 +12,7 @@ use crate::platform::{Platform, Woken};
 use crate::strategy::Notification;
 
 /// For libraries built on the stack (feature `library`).
+#[doc(hidden)]
 impl<P: Platform> Node<P> {
     /// Bytes of the longest message that [`Node::post_short`] sends.
     pub const SHORT: usize = Shared::<P>::IN_SLOT;

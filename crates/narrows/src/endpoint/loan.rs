@@ -117,7 +117,7 @@ impl<P: Platform> Node<P> {
     /// ```
     ///
     /// # Safety
-    /// As there.
+    /// As of [`Held::trusted`].
     pub unsafe fn lent_bytes(&self, lent: &Lent) -> Option<&[u8]> {
         let offset = self.with_taken(lent, |arrived| {
             let block = arrived.taken.descriptor.block?;
@@ -132,12 +132,27 @@ impl<P: Platform> Node<P> {
 
 impl<P: Platform> Loan<'_, P> {
     /// Bytes of the payload.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, flow: FlowId) -> Result<(), SendError> {
+    /// let loan = node.flow(flow).loan(1000, None)?;
+    /// assert_eq!(loan.len(), 1000);
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.reserved.as_ref().map_or(0, Reserved::len)
     }
 
     /// Whether it has none.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, flow: FlowId) -> Result<(), SendError> {
+    /// assert!(node.flow(flow).loan(0, None)?.is_empty());
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -145,6 +160,15 @@ impl<P: Platform> Loan<'_, P> {
 
     /// Writes bytes of the payload from `at` on. What is not written holds what an earlier payload
     /// of this node left there.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, flow: FlowId) -> Result<(), SendError> {
+    /// let mut loan = node.flow(flow).loan(8, None)?;
+    /// assert_eq!(loan.write(0, &[7; 8]), Ok(()));
+    /// assert_eq!(loan.write(1, &[7; 8]), Err(Failure::TooLong));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`Failure::TooLong`] if they do not fit, or the link was closed.
@@ -155,12 +179,33 @@ impl<P: Platform> Loan<'_, P> {
 
     /// The payload's bytes, where the platform has them in memory that can be written like any
     /// other; none where it has not, or the link was closed.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, flow: FlowId) -> Result<(), SendError> {
+    /// let mut loan = node.flow(flow).loan(8, None)?;
+    /// match loan.bytes() {
+    ///     Some(bytes) => bytes.fill(7),
+    ///     None => _ = loan.write(0, &[7; 8]),
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn bytes(&mut self) -> Option<&mut [u8]> {
         // SAFETY: it was reserved of this node.
         unsafe { self.node.reserved_bytes(self.reserved.as_mut()?) }
     }
 
     /// Sends the payload from a port, to where the flow leads, and waits until there is room.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, flow: FlowId) -> Result<(), SendError> {
+    /// let mut loan = node.flow(flow).loan(8, None)?;
+    /// let written = loan.write(0, b"a frame.");
+    /// # let _ = written;
+    /// loan.send(1, None)?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// See [`SendError`]. The block has gone back to the pool then.
@@ -171,6 +216,14 @@ impl<P: Platform> Loan<'_, P> {
 
     /// Starts a call with the payload as its request, if there is room now. Gives the call's
     /// number, as [`FlowView::start`](super::FlowView::start) does.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, flow: FlowId) -> Result<(), SendError> {
+    /// let call = node.flow(flow).loan(8, None)?.start()?;
+    /// # let _ = call;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// See [`SendError`]. The block has gone back to the pool then.
@@ -192,6 +245,14 @@ impl<P: Platform> Held<'_, P> {
     /// Copies `to.len()` bytes of the payload from `at` on. Whatever a peer does meanwhile, they
     /// are bytes that were there.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(held: &Held<'_, P>) -> Result<(), Failure> {
+    /// let mut first = [0; 4];
+    /// held.read(0, &mut first)?;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Failure::Refused`] if they are not all there, or the link was closed.
     pub fn read(&self, at: usize, to: &mut [u8]) -> Result<(), Failure> {
@@ -201,6 +262,15 @@ impl<P: Platform> Held<'_, P> {
     /// The payload's bytes where they are; none where the platform has them in no memory that can
     /// be read like any other, for a payload that travelled in its slot, and where the link was
     /// closed.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(held: &Held<'_, P>) -> Result<(), Failure> {
+    /// // SAFETY: the peer is of this program, and writes to nothing that it has sent.
+    /// let first = unsafe { held.trusted() }.and_then(|bytes| bytes.first());
+    /// # let _ = first;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Safety
     /// The caller vouches for the peer: until the slice ends it writes nothing to a block that it

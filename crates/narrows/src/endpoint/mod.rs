@@ -47,12 +47,14 @@ pub use loan::{Held, Loan};
 pub use message::{Address, Message, Port, PortError, SendError};
 pub use node::{Limits, LinkError, Node, NodeError};
 #[cfg(feature = "library")]
+#[doc(hidden)]
 pub use outlet::{InPlace, Inlet, Outlet};
 pub use payload::{Payload, Reserved};
 pub use queue::Select;
 pub use receive::{Lent, Received, What};
 pub use response::Completed;
 #[cfg(feature = "library")]
+#[doc(hidden)]
 pub use route::Route;
 pub use serve::{ServeError, Served};
 pub use view::{ChannelView, FlowView, LinkView};

@@ -66,6 +66,7 @@ impl<P: Platform> Inlet<P> {
 }
 
 /// For libraries that have tables of channels (feature `library`).
+#[doc(hidden)]
 impl<P: Platform> Node<P> {
     /// Takes the sender's side of a channel out of its link. Until it is put back there is no such
     /// channel to send on; waits do not include its room. None if there is none, the link

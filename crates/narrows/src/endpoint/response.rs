@@ -191,6 +191,7 @@ impl<P: Platform> Node<P> {
     /// # Ok(()) }
     /// ```
     #[cfg(feature = "library")]
+    #[doc(hidden)]
     pub fn abandon(&mut self, flow: FlowId) {
         let Some(found) = self.get_flow_mut(flow) else { return };
         let link = found.link;

@@ -76,6 +76,7 @@ impl Default for Limits {
 
 /// Why something asked of the handler was not done; nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HandlerError {
     /// An endpoint or a link of this name is there already.
     Duplicate,
@@ -104,11 +105,19 @@ impl core::fmt::Display for HandlerError {
     }
 }
 
-impl core::error::Error for HandlerError {}
+impl core::error::Error for HandlerError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            HandlerError::Refused(why) => why.source(),
+            _ => None,
+        }
+    }
+}
 
 /// What a peer's link handler said that makes no sense. Its link has to end; nothing else is
 /// touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Misled {
     /// Something that no link handler says.
     Word,

@@ -46,6 +46,19 @@ pub enum PoolError {
     },
 }
 
+impl core::fmt::Display for PoolError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            PoolError::Empty => f.write_str(
+                "all blocks that are large enough are in use: try again when some came back",
+            ),
+            PoolError::TooLong { limit } => write!(f, "no block has more than {limit} bytes"),
+        }
+    }
+}
+
+impl core::error::Error for PoolError {}
+
 /// The free blocks of a class, and what the way to one of them needs of the layout.
 // A power of two: what is at one of them is found by shifting.
 #[derive(Clone, Copy)]

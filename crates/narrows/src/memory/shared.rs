@@ -38,6 +38,7 @@ impl Placed<'_> {
 
 /// Why two regions do not make a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SetUpError {
     /// The own region had not been formatted, or is of another line size.
     Own,
@@ -45,6 +46,29 @@ pub enum SetUpError {
     Peer(Corrupt),
     /// No storage for the pool's books.
     Storage,
+}
+
+impl core::fmt::Display for SetUpError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            SetUpError::Own => {
+                f.write_str("the own region is not formatted, or has lines of another size")
+            }
+            SetUpError::Peer(what) => {
+                write!(f, "the header of the peer's region does not hold up ({what})")
+            }
+            SetUpError::Storage => f.write_str("there is no storage for the books of the pool"),
+        }
+    }
+}
+
+impl core::error::Error for SetUpError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            SetUpError::Peer(what) => Some(what),
+            _ => None,
+        }
+    }
 }
 
 /// Both regions of a link.

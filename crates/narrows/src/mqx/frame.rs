@@ -19,6 +19,7 @@ const AGAIN: u8 = 2;
 
 /// What a neighbour sent that cannot be. Its link ends; nothing else is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Broken {
     /// A frame of no known kind, or one that is not as long as its kind is.
     Kind,
@@ -53,7 +54,14 @@ impl fmt::Display for Broken {
     }
 }
 
-impl core::error::Error for Broken {}
+impl core::error::Error for Broken {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Broken::Credit(lie) => lie.source(),
+            _ => None,
+        }
+    }
+}
 
 /// A frame without its payload and its credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

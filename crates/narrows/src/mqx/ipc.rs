@@ -27,6 +27,7 @@ pub enum Left {
 
 /// Why a link has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ended {
     /// The routing table has no such link, or it is down.
     Down,
@@ -46,7 +47,14 @@ impl fmt::Display for Ended {
     }
 }
 
-impl core::error::Error for Ended {}
+impl core::error::Error for Ended {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Ended::Broken(what) => Some(what),
+            _ => None,
+        }
+    }
+}
 
 impl From<Broken> for Ended {
     fn from(broken: Broken) -> Ended {

@@ -5,6 +5,14 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfRange;
 
+impl core::fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the range is not inside the region, or the region is too small for what it should hold")
+    }
+}
+
+impl core::error::Error for OutOfRange {}
+
 /// A range of 32-bit words, resolved and checked once.
 ///
 /// The number of words is a power of two and an index wraps round at it, so that no access can

@@ -229,9 +229,25 @@ impl core::error::Error for HuntError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoStorage;
 
+impl core::fmt::Display for NoStorage {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the storage of the platform is used up")
+    }
+}
+
+impl core::error::Error for NoStorage {}
+
 /// This platform has no copy engine, or the range was not inside the region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineError;
+
+impl core::fmt::Display for EngineError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("there is no copy engine, or the range is not inside the region")
+    }
+}
+
+impl core::error::Error for EngineError {}
 
 /// A flow that a node has opened, as [`Platform::flow`] is told of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

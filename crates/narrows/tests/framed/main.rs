@@ -1,5 +1,5 @@
-//! What the endpoint promises, over a carrier of frames: the tests of `endpoint`, the same files,
-//! where the two nodes share no memory.
+//! What the endpoint promises, over a carrier of frames that lies in memory: the tests of
+//! `endpoint`, the same files, where the two nodes share no memory.
 #![cfg(not(loom))]
 
 #[path = "../endpoint/answers.rs"]
@@ -10,6 +10,8 @@ mod calls;
 mod common;
 #[path = "../endpoint/death.rs"]
 mod death;
+#[path = "../endpoint/growth.rs"]
+mod growth;
 #[path = "../endpoint/links.rs"]
 mod links;
 #[path = "../endpoint/loans.rs"]
@@ -28,5 +30,9 @@ mod room;
 mod several;
 #[path = "../endpoint/switching.rs"]
 mod switching;
+#[path = "../endpoint/timers.rs"]
+mod timers;
+#[path = "../endpoint/urgent.rs"]
+mod urgent;
 #[path = "../endpoint/walk.rs"]
 mod walk;

@@ -185,6 +185,7 @@ impl<P: Platform> ChannelView<'_, P> {
 
     /// Whether something is there to be taken.
     #[cfg(feature = "library")]
+    #[doc(hidden)]
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.node.channel_ready(self.channel)
@@ -192,6 +193,7 @@ impl<P: Platform> ChannelView<'_, P> {
 
     /// How many entries are there to be taken. It looks at the slot of each.
     #[cfg(feature = "library")]
+    #[doc(hidden)]
     #[must_use]
     pub fn available(&self) -> u32 {
         self.node.channel_available(self.channel)

@@ -176,6 +176,7 @@ impl<P: Platform> LinkView<'_, P> {
     /// # Errors
     /// [`LinkError::Unknown`].
     #[cfg(feature = "library")]
+    #[doc(hidden)]
     pub fn want_room(&mut self, on: bool) -> Result<(), LinkError> {
         self.node.want_room_for_messages(self.link, on)
     }

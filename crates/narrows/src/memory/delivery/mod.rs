@@ -104,6 +104,14 @@ pub struct Delivery<W, R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRoom;
 
+impl core::fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the queue has no room: wait for its subscriber")
+    }
+}
+
+impl core::error::Error for NoRoom {}
+
 impl<W: WordsMut, R: Words> Delivery<W, R> {
     /// A queue in [`queue_words`] that are all 0, for the subscriber whose note this is.
     pub fn new(queue: W, note: R, terms: Terms) -> Delivery<W, R> {
