@@ -1,4 +1,4 @@
-//! A trace of two processes that call each other: when who waited, for what, and which phase of
+//! A trace of two processes that call each other: when each waited, for what, and which phase of
 //! each call took how long. `narrows view` opens it, and so does <https://ui.perfetto.dev>.
 //!
 //! ```text

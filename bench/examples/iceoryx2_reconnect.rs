@@ -38,7 +38,8 @@ fn gpp() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The response; none if the server died. Nobody says that it did: whoever waits for it looks.
+/// The response; none if the server died. Nobody says that it did: a client that waits for it
+/// looks.
 fn call(
     node: &Node<ipc::Service>,
     client: &Client<ipc::Service, u32, (), u64, ()>,

@@ -85,7 +85,7 @@ fn setup(pair: &Pair) -> io::Result<(&'static dyn Contender, Setup)> {
     Ok((contender, setup))
 }
 
-/// Messages that may be under way, the same for all who can choose.
+/// Messages that may be under way, the same for all contenders that can choose.
 fn depth(bytes: usize) -> usize {
     if bytes <= 4096 { 256 } else { 32 }
 }

@@ -8,7 +8,7 @@ use crate::visit::Found;
 /// What was measured of one contender in one mode at one size.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// Whose.
+    /// The contender's name.
     pub contender: String,
     /// What it stands for.
     pub kind: Kind,

@@ -126,7 +126,7 @@ fn cells(chosen: &[&'static dyn Contender], flags: &Flags) -> Vec<Cell> {
 }
 
 /// A round's order: those of one mode and size follow each other, so that what is compared is also
-/// near in time; who comes first is chance, and so is which mode and size does.
+/// near in time; which contender comes first is chance, and so is which mode and size does.
 fn order(cells: &[Cell], random: &mut fastrand::Rng) -> Vec<usize> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut before = None;
@@ -165,7 +165,7 @@ fn output(flags: &Flags) -> Option<PathBuf> {
     flags.output.clone().or_else(|| all.then(docs))
 }
 
-/// Says who works.
+/// Says which contenders work.
 fn smoked(rows: &[Row]) -> io::Result<()> {
     for row in rows {
         for failure in &row.failures {

@@ -118,7 +118,7 @@ impl Ring {
     /// Waits until `ready`, which looks at `word`.
     fn wait(&self, word: &AtomicU32, sleeps: Head, ready: impl Fn(u32) -> bool) -> io::Result<()> {
         loop {
-            // Pairs with the release store of whoever writes the word.
+            // Pairs with the release store of the side that writes the word.
             let seen = word.load(Acquire);
             if ready(seen) {
                 return Ok(());
@@ -245,7 +245,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Opens one end of rings with so many slots.
+    /// Opens one end of rings with `depth` slots.
     ///
     /// # Errors
     /// What the system refused.

@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(15);
 /// Which pair to visit.
 #[derive(Clone, Copy)]
 pub struct Cell {
-    /// Whose.
+    /// Whose pair it is.
     pub contender: &'static dyn Contender,
     /// How it waits.
     pub mode: Mode,
@@ -27,7 +27,7 @@ pub struct Cell {
     pub bytes: usize,
 }
 
-/// Visits a pair for so many milliseconds; none at all is a smoke test.
+/// Visits a pair for `millis` milliseconds; 0 is a smoke test.
 ///
 /// # Errors
 /// Why there is no result, in a sentence.

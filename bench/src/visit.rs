@@ -36,7 +36,7 @@ pub struct Found {
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
 pub enum Budget {
-    /// About so long.
+    /// For about this time.
     Time(Duration),
     /// As little as shows that it works.
     Smoke,

@@ -36,7 +36,7 @@ impl<'a> Input<'a> {
     pub fn word(&mut self) -> u32 {
         u32::from_le_bytes(self.array())
     }
-    /// A byte that says how many, and so many bytes.
+    /// A byte that says how many bytes follow, and those bytes.
     pub fn counted(&mut self) -> &'a [u8] {
         let len = self.byte();
         self.bytes(len.into())

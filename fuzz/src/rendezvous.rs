@@ -1,5 +1,5 @@
-//! Packets of the rendezvous, with any descriptors: from a stranger who connects to a node, or from
-//! one that the node hunts.
+//! Packets of the rendezvous, with any descriptors: from a stranger that connects to a node, or
+//! from one that the node hunts.
 
 use std::cell::Cell;
 use std::io::{IoSlice, IoSliceMut};
@@ -47,7 +47,8 @@ thread_local! {
     static SCENE: Scene = Scene::new();
 }
 
-/// The first byte says who begins and whether an honest node links afterwards. Then each packet.
+/// The first byte says which side begins and whether an honest node links afterwards. Then each
+/// packet.
 pub fn run(data: &[u8]) {
     SCENE.with(|scene| scene.run(&mut Input::new(data)));
 }
@@ -242,7 +243,7 @@ impl Scene {
         }
     }
 
-    /// An honest node can link, and nothing is left of those who were not.
+    /// An honest node can link, and nothing is left of those that were not.
     fn check(&self) {
         let began = Instant::now();
         self.honest.hunt(&name("a")).expect("the node listens");

@@ -151,7 +151,7 @@ impl Victim {
         self.region.poke(u32::from(at) * 4 % self.region.size(), value);
     }
 
-    /// Gives credit for so many messages more, or fewer.
+    /// Gives credit for `more` messages, or takes some away if that is negative.
     pub fn credit(&self, more: i8) {
         let credit = self.region.word(CREDIT);
         self.region.poke(CREDIT, credit.wrapping_add_signed(more.into()));
@@ -165,7 +165,7 @@ impl Victim {
         self.region.poke(RETURNED, returned.wrapping_add(1));
     }
 
-    /// Sets the words that say who sleeps.
+    /// Sets the words that say which side sleeps.
     pub fn sleep(&self, armed: u32, want: u32) {
         self.region.poke(ARMED, armed);
         self.region.poke(WANT, want);

@@ -103,7 +103,7 @@ impl Carrier {
         self.post(Task::Begin { id, codecs, output });
     }
 
-    /// A frame; false if so many wait that it is thrown away.
+    /// Hands over a frame. False if the queue of tasks is full and the frame is thrown away.
     pub fn frame(&self, id: u64, frame: Frame) -> bool {
         match self.tasks.try_send(Task::Frame { id, frame }) {
             Ok(()) => {

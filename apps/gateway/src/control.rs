@@ -85,7 +85,7 @@ impl Control {
                     std::io::ErrorKind::WouldBlock
                         | std::io::ErrorKind::TimedOut
                         | std::io::ErrorKind::Interrupted
-                        // An answer went to somebody who had closed.
+                        // An answer went to a sender that had closed.
                         | std::io::ErrorKind::ConnectionRefused
                 ) =>
             {

@@ -21,7 +21,7 @@ use crate::frame::{Codec, Kind, LONGEST};
 
 /// How long the jitter buffer holds packets, in milliseconds: S1 section 5.1 has 40 to 60.
 const BUFFER: u32 = 60;
-/// A sender that was silent for so long may be followed by one that sends from elsewhere.
+/// A sender that was silent for this long may be followed by one that sends from elsewhere.
 const SILENT: Duration = Duration::from_secs(1);
 /// What is concealed at most at once: what is longer is a break, and noise in its place no help.
 const CONCEALED: gst::ClockTime = gst::ClockTime::from_mseconds(200);
@@ -282,8 +282,8 @@ fn wrong(error: &dyn std::fmt::Display) -> String {
     format!("GStreamer makes no pipeline: {error} (ci/setup gateway installs what it needs)")
 }
 
-/// Lets RTP of the agreed codec through that comes from one sender. Whoever else sends here is
-/// heard only once that one has been silent.
+/// Lets RTP of the agreed codec through that comes from one sender. Any other sender here is heard
+/// only once that one has been silent.
 fn admit(plan: &Plan, pad: &gst::Pad, counters: &Arc<Counters>, log: fn(&str)) {
     let (call, payload_type) = (plan.call.clone(), plan.from.payload_type());
     let counters = Arc::clone(counters);

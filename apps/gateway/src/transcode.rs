@@ -17,7 +17,7 @@ use crate::frame::{Codec, Header};
 const SIZE: [usize; 2] = [128, 96];
 const PER_SECOND: i32 = 10;
 const BITS: u64 = 64_000;
-/// Every so many pictures one that needs no other, so that a receiver that lost one recovers.
+/// Of this many pictures one needs no other, so that a receiver that lost one recovers.
 const INTRA: u32 = 10;
 /// Sessions that are known at once. A gateway that died ended none of its own; the one that was
 /// quiet for longest makes room.

@@ -29,7 +29,7 @@ const LOOKS: [&[&str]; 2] =
 #[derive(Clone, Debug)]
 pub struct Choices {
     pub auto: bool,
-    /// By kind.
+    /// The strategy of each kind of frame, audio first.
     pub fixed: [Strategy; 2],
     /// Bytes of internal memory that flows may take.
     pub memory: Option<u32>,
@@ -239,7 +239,8 @@ impl<'a, 's> Tuner<'a, 's> {
         self.decide(Cause::Missed, now);
     }
 
-    /// The DSP worked so long for a frame of a kind. `handles` are those of all directions of it.
+    /// The DSP worked `nanos` nanoseconds for a frame of a kind. `handles` are those of all
+    /// directions of it.
     pub fn learn(
         &mut self,
         kind: Kind,

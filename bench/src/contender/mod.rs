@@ -1,4 +1,4 @@
-//! Whoever takes part: one file each, all behind the same small traits.
+//! The contenders: one file each, all behind the same small traits.
 //!
 //! A contender is asked to open one *end* of a pair on each of two cores. What the ends then do is
 //! the same for everyone: [`Port`] sends and receives single messages, and the loops over it, round
@@ -189,7 +189,7 @@ pub struct Setup {
     pub cores: (usize, usize),
 }
 
-/// Someone who takes part.
+/// One that takes part.
 pub trait Contender: Sync {
     /// What it is called.
     fn name(&self) -> &'static str;
@@ -230,19 +230,19 @@ pub trait Contender: Sync {
 
 /// One end of a pair.
 pub trait End {
-    /// The caller: sends one message and takes the answer, so many times.
+    /// The caller: sends one message and takes the answer, `count` times.
     ///
     /// # Errors
     /// Something was not sent, or did not arrive as it was sent.
     fn round_trips(&mut self, count: u64) -> io::Result<()>;
 
-    /// The caller: sends so many messages and takes one answer, which says that all were read.
+    /// The caller: sends `count` messages and takes one answer, which says that all were read.
     ///
     /// # Errors
     /// As [`End::round_trips`].
     fn one_way(&mut self, count: u64) -> io::Result<()>;
 
-    /// The callee: after each `count` messages that it has read, it answers; so many `times`.
+    /// The callee: reads `count` messages and answers, as often as `times` says.
     ///
     /// # Errors
     /// As [`End::round_trips`].

@@ -86,7 +86,7 @@ fn depth(setup: &Setup) -> u32 {
     setup.depth.next_power_of_two() as u32
 }
 
-/// A publisher with memory for so many subscribers that are behind as far as they may be.
+/// A publisher with memory for this number of subscribers that are behind as far as they may be.
 pub fn publisher(
     node: &Node,
     topic: &str,

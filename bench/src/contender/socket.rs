@@ -19,7 +19,8 @@ pub struct Socket {
     over: Over,
     /// Whether it keeps messages apart.
     packets: bool,
-    /// Whether who sleeps could be woken by something else as well, as whoever has two peers.
+    /// Whether an end that sleeps could be woken by something else as well, as one that has two
+    /// peers.
     of_several: bool,
 }
 
@@ -77,7 +78,7 @@ impl Contender for Socket {
         self.name
     }
     fn kind(&self) -> Kind {
-        // Who reads a stream has to know how long each message is.
+        // An end that reads a stream has to know how long each message is.
         if self.packets { Kind::Peer } else { Kind::Floor }
     }
     fn over(&self) -> Over {

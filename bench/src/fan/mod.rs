@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Publishes to many.
 pub trait Publish {
-    /// Lets in who wants to subscribe.
+    /// Lets waiting subscribers in.
     ///
     /// # Errors
     /// What the system or the library refused.
@@ -57,7 +57,7 @@ pub trait Read {
     fn read(&mut self, expected: u64) -> io::Result<()>;
 }
 
-/// Someone who publishes to many.
+/// A contender that publishes to many.
 pub trait Contender: Sync {
     /// What it is called.
     fn name(&self) -> &'static str;
@@ -167,7 +167,7 @@ pub fn run(flags: &Flags) -> io::Result<()> {
     let contenders = all.len();
     for round in 0..flags.rounds as usize {
         for cell in rows.chunks_mut(contenders) {
-            // Who comes first changes with the round.
+            // Which contender comes first changes with the round.
             for turn in 0..contenders {
                 let at = (round + turn) % contenders;
                 let (Some(row), Some(contender)) = (cell.get_mut(at), all.get(at).copied()) else {

@@ -69,7 +69,7 @@ impl Report {
     /// A report that was kept.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is no report, or names a contender that this was built without.
     pub fn from_json(text: &[u8]) -> io::Result<Report> {
         let report: Report = serde_json::from_slice(text)
             .map_err(|error| failed("no results in that file", error))?;

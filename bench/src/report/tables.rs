@@ -1,4 +1,4 @@
-//! The tables of figures, and the one of those who take part.
+//! The tables of figures, and the one of the contenders.
 
 use super::text::{self, Doc};
 use super::verdict::{Outcome, Verdict};

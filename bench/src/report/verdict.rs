@@ -1,5 +1,5 @@
-//! Who is ahead, cell by cell: the best of Narrows against the best of the others that go over the
-//! same.
+//! Which contender is ahead, cell by cell: the best of Narrows against the best of the others that
+//! go over the same.
 
 use super::{Report, TOPICS, text};
 use crate::contender::{Group, Kind, Measure, Mode, Over, Sides};
@@ -29,7 +29,7 @@ pub struct Verdict {
 /// A peer in a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Rival {
-    /// Who.
+    /// Its name.
     pub name: &'static str,
     /// What its ends run in.
     pub sides: Sides,

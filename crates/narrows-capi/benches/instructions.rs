@@ -50,7 +50,8 @@ fn get(port: u32) -> (&'static u32, u32) {
 }
 
 /// Has both nodes work on a request until it has ended. In one thread, which is no node's, so that
-/// both do the same number of calls each time: a node sees to everything once in so many.
+/// both do the same number of calls each time: a node sees to everything once in a fixed number of
+/// calls.
 fn wait(mut request: u32, receiver: Ends) {
     let mut size = 0;
     while call!(mcapi_test(&mut request, &mut size)) == 0 {

@@ -15,7 +15,7 @@ pub enum OpenError {
     Name(String),
     /// The layout is made for another line size than this machine's.
     Line(u32),
-    /// No layout has blocks for messages of so many bytes.
+    /// No layout has blocks for messages of this many bytes.
     Longest(usize, LayoutError),
     /// A node of that name is alive in the domain.
     Taken(PathBuf),

@@ -1,8 +1,8 @@
 //! Whether looking before sleeping pays.
 //!
-//! Where several processes share a core, whoever looks keeps it from the one that everyone waits
-//! for, and its look is in vain for that reason. The system says nothing of that, so it is learnt.
-//! A wait that sleeps at once tells nothing of looks, so one is tried now and then.
+//! Where several processes share a core, a process that looks keeps it from the one that everyone
+//! waits for, and its look is in vain for that reason. The system says nothing of that, so it is
+//! learnt. A wait that sleeps at once tells nothing of looks, so one is tried now and then.
 
 use std::cell::Cell;
 
@@ -59,7 +59,7 @@ impl Looks {
 mod tests {
     use super::*;
 
-    /// Of so many waits, those in which is looked, if of so many looks in a row one is in vain.
+    /// Of `waits` waits, those that look first, if of `in_vain` looks in a row one is in vain.
     fn looked(looks: &Looks, waits: usize, in_vain: usize) -> usize {
         let mut count = 0;
         for _ in 0..waits {

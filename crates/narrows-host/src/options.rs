@@ -41,7 +41,7 @@ const MIDDLE: u32 = 1 << 20;
 const INTERNAL: u32 = 8 << 20;
 const EXTERNAL: u32 = 24 << 20;
 
-/// The layout for messages of so many bytes: the standard one, and behind it blocks for longer
+/// The layout for messages of `longest` bytes: the standard one, and behind it blocks for longer
 /// ones.
 fn layout_for(longest: usize) -> Result<Layout, LayoutError> {
     use Placement::{External, Internal};
@@ -139,7 +139,7 @@ impl Options {
     }
 
     /// As [`Options::longest_message`], unless the program names a longest or a layout, or the
-    /// system allows no memory as large as that, or only so many addresses.
+    /// system allows no memory as large as that or limits the process's addresses.
     #[doc(hidden)]
     #[must_use]
     pub fn usual_longest_message(mut self, bytes: usize) -> Options {

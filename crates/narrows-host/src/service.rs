@@ -1,8 +1,8 @@
 //! Services: what nodes say that they offer, for others to find without knowing the node.
 //!
-//! A service has a name and a text, which says what whoever uses it has to know. Both are a note in
-//! the domain's directory, as is a node's own name: nobody is asked. Notes are trusted as far as
-//! names are.
+//! A service has a name and a text, which says what a program that uses it has to know. Both are a
+//! note in the domain's directory, as is a node's own name: nobody is asked. Notes are trusted as
+//! far as names are.
 //!
 //! ```
 //! use narrows_host::Options;
@@ -141,8 +141,8 @@ impl Host {
         Ok(OfferWatch { door: Arc::downgrade(self.door()) })
     }
 
-    /// A number that changes when services come, while they are [watched](Host::watch_offers): so
-    /// whoever looked at them before looks again. As of all that comes, this hears of it when it
+    /// A number that changes when services come, while they are [watched](Host::watch_offers): so a
+    /// node that looked at them before looks again. As of all that comes, this hears of it when it
     /// waits or is polled.
     #[inline]
     #[must_use]

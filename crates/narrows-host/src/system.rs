@@ -227,7 +227,7 @@ pub(crate) fn peer_user(socket: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(peer.uid)
 }
 
-/// The number that stands for every user who has none in this process's user namespace; none where
+/// The number that stands for every user without one in this process's user namespace; none where
 /// each user has one.
 pub(crate) fn stand_in() -> Option<u32> {
     let number = |text: &str| text.trim().parse().ok();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// So long from now on.
+    /// The moment when this time from now is over.
     pub(crate) fn within(time: Option<Duration>) -> Deadline {
         Deadline(time.and_then(|time| Instant::now().checked_add(time)))
     }
@@ -22,7 +22,7 @@ impl Deadline {
         self.0.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// How much time is left of so long.
+    /// How much of `time` is left: all of it, or what is left before the moment.
     pub(crate) fn left_of(self, time: Duration) -> Duration {
         self.left().map_or(time, |left| left.min(time))
     }

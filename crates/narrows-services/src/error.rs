@@ -69,9 +69,10 @@ pub enum Error {
     Serve(ServeError),
     /// The node has no port left.
     Ports,
-    /// A topic cannot have so many slots, or keep so much of them.
+    /// A topic cannot have this many slots, or keep as much history as was asked for.
     Slots(String, u32),
-    /// No subscriber can hear so many publishers, hold so many messages, or have so deep a queue.
+    /// No subscriber can hear as many publishers, hold as many messages, or have as deep a queue as
+    /// was asked for.
     Terms(String),
     /// A topic's slots are larger than memory can be.
     Size(String),

@@ -37,7 +37,8 @@ impl What {
     }
 }
 
-/// Tells whoever wants to know that something happened to a service or topic of this name.
+/// Tells the subscriber of `tracing` and the recorder of `metrics` that something happened to a
+/// service or topic of this name.
 pub(crate) fn tell(what: What, name: &Name) {
     #[cfg(feature = "tracing")]
     {

@@ -14,7 +14,7 @@ const JOINED: u32 = u32::from_le_bytes(*b"NsA3");
 const REFUSED: u32 = u32::from_le_bytes(*b"NsR2");
 const ENDED: u32 = u32::from_le_bytes(*b"NsE1");
 
-/// What a subscriber says: how it wants what is published, by these terms, and so many of the
+/// What a subscriber says: how it wants what is published, by these terms, and how many of the
 /// latest that are there. Its types, and where its note is, in which it says when it wants no more.
 /// A message without a byte wakes a publisher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,8 @@ pub enum Refusal {
     Types,
     /// There are as many subscribers as there may be.
     Full,
-    /// So deep a queue, so many holds or so much history are more than the publisher has slots for.
+    /// The queue, the holds or the history that the subscriber asks for need more slots than the
+    /// publisher has.
     Terms,
     /// The publisher cannot read the subscriber's memory.
     Memory,

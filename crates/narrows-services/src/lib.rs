@@ -77,12 +77,12 @@
 //!   `with_many_files_that_come_and_go_nothing_is_missed`)
 //! - A set misses nothing, in whichever way its node waits.
 //!   (`a_set_misses_nothing_where_its_node_sleeps` and others)
-//! - A late answer is for no other join, and who comes and goes leaves nothing behind.
-//!   (`an_answer_that_comes_late_is_taken_for_no_other`,
+//! - A late answer is for no other join, and a subscriber that comes and goes leaves nothing
+//!   behind. (`an_answer_that_comes_late_is_taken_for_no_other`,
 //!   `joins_that_time_out_leave_no_port_and_no_queue_behind`)
 //! - Whatever is done ends as a model on lists says.
 //!   (`whatever_is_done_ends_as_the_model_says`)
-//! - Who dies half-way, or keeps what it was lent, holds nobody up.
+//! - A process that dies half-way, or keeps what it was lent, holds nobody up.
 //!   (`a_subscriber_that_dies_with_what_it_was_lent_holds_nobody_up`,
 //!   `a_publisher_that_dies_between_a_loan_and_its_message_published_nothing_of_it`)
 //! - A subscriber that lies hurts nobody else, and one that does not fit is refused by name.

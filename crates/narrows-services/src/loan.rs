@@ -38,8 +38,8 @@ impl Lent {
 }
 
 impl Outlet {
-    /// Lends memory for so many bytes. Until it is published or put back, the publisher does
-    /// nothing else: [`Error::Busy`].
+    /// Lends memory for `len` bytes. Until it is published or put back, the publisher does nothing
+    /// else: [`Error::Busy`].
     ///
     /// # Errors
     /// See [`Error`].
@@ -63,7 +63,8 @@ impl Outlet {
         }
     }
 
-    /// Publishes so many bytes of what was lent by this publisher, and no more than that.
+    /// Publishes the first `len` bytes of what was lent by this publisher, and no more than was
+    /// lent.
     ///
     /// # Errors
     /// See [`Error`].
@@ -92,8 +93,8 @@ pub struct Loan<'a, T: Payload + ?Sized> {
 }
 
 impl<T: Typed> Publisher<T> {
-    /// Lends memory to make a value in, which whoever subscribes reads where it is. Meanwhile the
-    /// publisher does nothing else: [`Error::Busy`].
+    /// Lends memory to make a value in, which subscribers read where it is. Meanwhile the publisher
+    /// does nothing else: [`Error::Busy`].
     ///
     /// # Errors
     /// See [`Error`].
@@ -103,7 +104,7 @@ impl<T: Typed> Publisher<T> {
 }
 
 impl<T: Typed> Publisher<[T]> {
-    /// As that of one value, for so many.
+    /// As [`loan`](Publisher::loan) of one value, for this many values.
     ///
     /// # Errors
     /// See [`Error`].

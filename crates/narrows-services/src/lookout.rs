@@ -7,8 +7,8 @@ use narrows_host::service::OfferWatch;
 use crate::deadline::Deadline;
 
 /// When it is looked for services: when the node is told that some came, and at times where it
-/// cannot be told. Whoever has it calls [`Lookout::looks`] before it looks, and [`Lookout::rests`]
-/// after it has looked and wants more.
+/// cannot be told. Its owner calls [`Lookout::looks`] before it looks, and [`Lookout::rests`] after
+/// it has looked and wants more.
 pub(crate) struct Lookout {
     watch: Option<OfferWatch>,
     /// When the last look was, and what the watch had heard before it.
@@ -31,7 +31,7 @@ impl Lookout {
         self.seen = self.watch.as_ref().map_or(0, OfferWatch::heard);
     }
 
-    /// The next look is when something came; where the node cannot be told of that, after so long.
+    /// The next look is when something came; where the node cannot be told of that, after `pause`.
     pub(crate) fn rests(&mut self, node: &narrows_host::Node, pause: Duration) {
         let was_told = self.watch.is_some();
         if !was_told {

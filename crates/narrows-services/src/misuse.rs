@@ -138,7 +138,7 @@ struct Threads;
 /// ```
 struct Types;
 
-/// Only who vouches for a publisher has its values where they are.
+/// Only a program that vouches for a publisher has its values where they are.
 ///
 /// ```
 /// # fn example(sample: narrows_services::Sample<u32>) {

@@ -46,7 +46,7 @@ fn library(served: &mut [Offered]) -> Vec<Function<'_>> {
 pub(crate) trait Published {
     fn name(&self) -> Name;
 
-    /// Lets in who subscribes.
+    /// Lets waiting subscribers in.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -123,7 +123,8 @@ impl Node {
         self.inner.node.try_borrow_mut().map_err(|_| Error::Busy)
     }
 
-    /// Wakes the tasks that wait: whoever uses the node may take what they wait for off the rings.
+    /// Wakes the tasks that wait: a call that uses the node may take what they wait for off the
+    /// rings.
     #[cold]
     #[inline(never)]
     fn disturb(&self) {
@@ -200,8 +201,7 @@ impl Node {
         Ok(())
     }
 
-    /// Serves calls until the time is over, or for good. Lets in who subscribes to this node's
-    /// topics.
+    /// Serves calls until the time is over, or for good. Lets in subscribers to this node's topics.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Serve`].
@@ -248,7 +248,7 @@ impl Node {
         }
     }
 
-    /// Serves the calls that are there, without waiting, and lets in who subscribes to this node's
+    /// Serves the calls that are there, without waiting, and lets in subscribers to this node's
     /// topics. How many messages of calls that were.
     ///
     /// # Errors
@@ -337,7 +337,7 @@ impl Node {
         Ok(self.has_topic(name) || served.iter().any(|one| one.service == Some(*name)))
     }
 
-    /// Lets in who subscribes. Whether there is a topic.
+    /// Lets waiting subscribers in. Whether there is a topic.
     ///
     /// # Errors
     /// [`Error::Busy`].

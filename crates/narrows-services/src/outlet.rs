@@ -1,4 +1,4 @@
-//! What a publisher has, whatever it publishes: memory, its slots, and who subscribes.
+//! What a publisher has, whatever it publishes: memory, its slots, and its subscribers.
 
 use std::cell::{RefCell, RefMut};
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Published for Outlet {
 }
 
 impl Outlet {
-    /// Lets in who wants to subscribe, and lets go who is gone.
+    /// Lets waiting subscribers in, and lets go those that are gone.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -67,7 +67,7 @@ impl Outlet {
         self.attend_in(&mut *self.inner()?)
     }
 
-    /// A message of so many bytes has no slot.
+    /// A message of this many bytes has no slot.
     pub(crate) fn limit_error(&self, inner: &Inner, bytes: usize) -> Error {
         Error::Limit { topic: self.name.to_string(), bytes, limit: inner.stock.limit() }
     }
@@ -103,7 +103,7 @@ impl Outlet {
         Ok(self.inner()?.subscribers.iter().flatten().count())
     }
 
-    /// Has slots for messages of so many bytes, and bytes of one.
+    /// Has slots for messages of `len` bytes. Returns `len` as a word.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -148,7 +148,7 @@ impl Outlet {
         Error::Full(self.name.to_string())
     }
 
-    /// Whether a slot for so many bytes can be lent at once.
+    /// Whether a slot for `len` bytes can be lent at once.
     pub(crate) fn has_room(&self, inner: &mut Inner, len: usize) -> Result<bool, Error> {
         let len = self.reach(inner, len)?;
         let slot = self.try_lend(inner, len)?;
@@ -173,7 +173,7 @@ impl Outlet {
         Ok(slot)
     }
 
-    /// As [`Outlet::attend`], by who has all that is inside.
+    /// As [`Outlet::attend`], for a caller that has borrowed all that is inside.
     fn attend_in(&self, inner: &mut Inner) -> Result<(), Error> {
         let mut node = self.node.below()?;
         node.poll();
@@ -289,7 +289,8 @@ impl Drop for Outlet {
             let deadline = Deadline::within(Some(LOOK));
             for Subscriber { at, note, .. } in inner.subscribers.iter().flatten() {
                 let answer = Answer { note: *note, said: Said::Ended };
-                // One for which there is no room for so long does not sleep, and looks by itself.
+                // A subscriber for whose word there is no room until then does not sleep, and looks
+                // by itself.
                 let _ = node.send(self.port, *at, &answer.encode(), deadline.left());
             }
             let _ = node.close(self.port);
@@ -311,8 +312,8 @@ impl Inner {
         self.subscribers.iter().flatten().map(|one| kept(one.queue.terms())).sum()
     }
 
-    /// Has whoever waits for nothing to be lost wake this publisher when it takes something. False
-    /// if one has taken something, or has left.
+    /// Has each subscriber that lets nothing be lost wake this publisher when it takes something.
+    /// False if one has taken something, or has left.
     pub(crate) fn want_room(&mut self) -> bool {
         self.subscribers.iter_mut().flatten().all(|Subscriber { queue, .. }| {
             let full = queue.terms().overflow == Overflow::Wait && !queue.has_room();
@@ -333,7 +334,7 @@ impl Inner {
         }
     }
 
-    /// Lets go who has left and holds nothing.
+    /// Lets subscribers go that have left and hold nothing.
     fn let_go_left(&mut self) {
         for at in 0..self.subscribers.len() {
             let there = self.subscribers.get_mut(at).and_then(Option::as_mut);

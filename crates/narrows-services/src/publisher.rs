@@ -1,4 +1,4 @@
-//! Messages for whoever subscribes: each is written once, and lent to all.
+//! Messages for all that subscribe: each is written once, and lent to all.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -33,7 +33,7 @@ impl<T: Payload + ?Sized> Publisher<T> {
         self.outlet.subscribers()
     }
 
-    /// Lets in who wants to subscribe, and lets go who is gone.
+    /// Lets waiting subscribers in, and lets go those that are gone.
     ///
     /// # Errors
     /// [`Error::Busy`].

@@ -91,7 +91,7 @@ impl Seek {
         self.pause = LOOK;
     }
 
-    /// When the next step is due whatever comes, if so many publishers are heard.
+    /// When the next step is due whatever comes, if `joined` publishers are heard.
     pub(crate) fn due(&self, joined: usize) -> Option<Instant> {
         let wants = joined + self.asked.len() < self.wish.most;
         let looks = wants.then(|| self.lookout.due()).flatten();
@@ -226,7 +226,7 @@ impl Seek {
         }
         self.hunted = hunted;
         match failed {
-            // Programs that fit are heard whoever else publishes something under the name.
+            // Programs that fit are heard whatever others publish under the name.
             Some(Error::Types { .. }) if fits => Ok(()),
             failed => failed.map_or(Ok(()), Err),
         }

@@ -26,8 +26,8 @@ struct Locked {
 // SAFETY: what is not Send in it is shared by nothing outside. `Node::share` has seen that nobody
 // else has the node, nor anything of it, and that it serves no function, which could have something
 // of the thread's own. What is made later stays in `made`. Neither it nor the node is ever handed
-// out, and no code of the program's is given them: of a payload, only its value. So whoever has the
-// lock is the only one that has any of it.
+// out, and no code of the program's is given them: of a payload, only its value. So the thread that
+// has the lock is the only one that has any of it.
 unsafe impl Send for Locked {}
 
 /// A node that several threads use: a lock is in front of it. Clones are the same node.
@@ -138,7 +138,7 @@ impl Shared {
         self.topic(topic).publisher()
     }
 
-    /// As [`Node::turn`]: lets in who subscribes.
+    /// As [`Node::turn`]: lets waiting subscribers in.
     ///
     /// # Errors
     /// [`Error::Busy`].

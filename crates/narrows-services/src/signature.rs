@@ -71,14 +71,14 @@ impl Signature {
         &self.service
     }
 
-    /// The name of the function in its node. It ends with a hash of the types, so that whoever has
-    /// others does not find it.
+    /// The name of the function in its node. It ends with a hash of the types, so that a node that
+    /// has others does not find it.
     #[must_use]
     pub fn function(&self) -> &Name {
         &self.function
     }
 
-    /// Whether its requests or responses fit a message of so many bytes.
+    /// Whether its requests or responses fit a message of `limit` bytes.
     fn fits(&self, response: bool, own: bool, limit: u32) -> Result<(), Error> {
         let (bytes, limit) = (self.least[usize::from(response)], limit as usize);
         if bytes <= limit {
@@ -98,7 +98,7 @@ impl Signature {
         link: LinkId,
         strategy: Strategy,
     ) -> Result<(), Error> {
-        // If the link has ended, whoever opens a flow is told so.
+        // If the link has ended, the call that opens a flow is told so.
         let Ok((own, theirs)) = node.link(link).layouts() else { return Ok(()) };
         self.fits(false, true, own.longest(strategy.placement))?;
         self.fits(true, false, theirs.longest(strategy.placement))
@@ -132,7 +132,7 @@ impl Signature {
     }
 
     /// Looks for a node that has it until the time is over, and opens a flow of calls to it, with
-    /// responses of at most so many bytes.
+    /// responses of at most `room` bytes.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Types`], [`Error::Link`], [`Error::Long`], [`Error::Flow`].

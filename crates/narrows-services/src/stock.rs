@@ -1,4 +1,4 @@
-//! A publisher's slots, and who still has which.
+//! A publisher's slots, and which subscriber still has which.
 //!
 //! The publisher has a stretch of memory for all slots that there may ever be, of which pages are
 //! made as they are used. So there are more slots, or longer ones, as soon as they are needed, and
@@ -58,8 +58,8 @@ pub(crate) struct Stock {
 }
 
 impl Stock {
-    /// So many slots of so many bytes in memory from `next` to `end`, and how many messages are
-    /// kept for whoever joins later.
+    /// `count` slots of `size` bytes in memory from `next` to `end`. `keeps` messages are kept for
+    /// subscribers that join later.
     pub(crate) fn new((count, size): (u32, u32), (next, end): (u32, u32), keeps: usize) -> Stock {
         let (slots, history) = Default::default();
         let mut stock = Stock { slots, history, keeps, published: 0, last: 0, next, end };
@@ -83,8 +83,8 @@ impl Stock {
         self.end.saturating_sub(self.slots.first().map_or(self.next, |slot| slot.at))
     }
 
-    /// Makes more slots, for messages of so many bytes: as many as are wanted, as long as half of
-    /// the memory that is left stays so, and at least so many. False if there is no room for those.
+    /// Makes more slots, for messages of `len` bytes: as many as are wanted, as long as half of the
+    /// memory that is left stays so, and `least` at least. False if there is no room for those.
     pub(crate) fn grow(&mut self, len: u32, least: u32, wanted: u32) -> bool {
         let longest = self.longest();
         // At least twice as long as the others, so that there are few lengths.
@@ -120,9 +120,9 @@ impl Stock {
         self.slots.get(slot).map_or(0, |slot| slot.at)
     }
 
-    /// Lends a slot to be written that nobody reads, for a message of so many bytes. Where there is
-    /// none, there are more; where there can be no more, the oldest that only subscribers wait for
-    /// who let messages be lost.
+    /// Lends a slot to be written that nobody reads, for a message of `len` bytes. Where no slot is
+    /// free, more are made. Where there can be no more, it is the oldest whose message only
+    /// subscribers wait for that may lose messages.
     pub(crate) fn lend(&mut self, len: u32, to: &mut Subscribers) -> Option<usize> {
         let count = self.slots.len();
         let free = self.free(len, to);
@@ -256,8 +256,7 @@ impl Slot {
 mod tests {
     use super::*;
 
-    /// Slots that messages of so many bytes are written to, one after the other, and read by
-    /// nobody.
+    /// Slots that messages of `len` bytes are written to, one after the other, and read by nobody.
     fn used<const N: usize>(stock: &mut Stock, len: u32) -> [usize; N] {
         [(); N].map(|()| {
             let slot = stock.lend(len, &mut []).unwrap();

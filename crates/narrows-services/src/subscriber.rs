@@ -109,7 +109,7 @@ impl Subscribe {
         Ok(Subscriber { reader: self.reader(described::<T>())?, of: PhantomData })
     }
 
-    /// The same without its type, which is described so.
+    /// A subscriber without its type, which `types` describes. It has not found its topic yet.
     ///
     /// # Errors
     /// See [`Error`].

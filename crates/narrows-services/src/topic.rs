@@ -116,7 +116,7 @@ impl Topic {
         Ok(Publisher { outlet, of: PhantomData })
     }
 
-    /// The same without its type, which is described so and has at most so many bytes.
+    /// The same without its type, which `types` describes and which has at most `longest` bytes.
     ///
     /// # Errors
     /// See [`Error`].
@@ -138,8 +138,8 @@ impl Topic {
         let first = slots.checked_add(queues).filter(|bytes| *bytes <= Exposed::LARGEST);
         let first = first.ok_or_else(too_large)?;
         let most = slots.max(self.limit).saturating_add(queues).min(Exposed::LARGEST);
-        // All at once, so that whoever subscribes can read what comes later. Where there cannot be
-        // so much, the topic does not grow.
+        // All at once, so that every subscriber can read what comes later. Where there is not as
+        // much memory as that, the topic does not grow.
         let memory = Exposed::new(most).or_else(|_| Exposed::new(first));
         let memory = memory.map_err(|error| Error::Memory(self.name.clone(), error.to_string()))?;
         if self.node.has(&name)? {

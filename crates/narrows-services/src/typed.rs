@@ -109,7 +109,7 @@ impl<'a> Struct<'a> {
 /// What a message, a request or a response carries: a value, or a slice of values whose number
 /// differs from message to message.
 pub trait Payload {
-    /// What whoever receives it has.
+    /// What a receiver of it has.
     type Owned: std::borrow::Borrow<Self>;
 
     /// As [`Typed::describe`].
@@ -118,7 +118,7 @@ pub trait Payload {
     /// Its bytes.
     fn bytes(&self) -> &[u8];
 
-    /// Bytes of the longest one, if there are at most so many values.
+    /// Bytes of the longest one, if there are at most `values` values.
     fn longest(values: usize) -> usize;
 
     /// The value that lies in these bytes; none if they are not as long as one.

@@ -32,7 +32,7 @@ enum Member<'a> {
 }
 
 /// Waits for many things at once: subscribers, descriptors and timers. Meanwhile the functions that
-/// the node serves are called, and who subscribes to its topics is let in.
+/// the node serves are called, and subscribers to its topics are let in.
 ///
 /// ```
 /// use narrows_services::{Node, WaitSet};
@@ -251,7 +251,7 @@ fn least(a: Option<Duration>, b: Option<Duration>) -> Option<Duration> {
     a.into_iter().chain(b).min()
 }
 
-/// How long until the next end of a period, if the last was so long ago.
+/// How long until the next end of a period, if the last was `behind` ago.
 fn until_next(every: Duration, behind: Duration) -> Duration {
     let over = behind.as_nanos().checked_rem(every.as_nanos()).unwrap_or_default();
     every.saturating_sub(Duration::from_nanos(u64::try_from(over).unwrap_or_default())).min(LONGEST)

@@ -1,4 +1,5 @@
-//! What happens, as whoever has set a subscriber of `tracing` or a recorder of `metrics` hears it.
+//! What happens, as a program hears it that has set a subscriber of `tracing` or a recorder of
+//! `metrics`.
 
 use std::collections::BTreeMap;
 use std::io;

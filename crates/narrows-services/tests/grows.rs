@@ -14,7 +14,7 @@ const SOON: Option<Duration> = Some(Duration::from_secs(20));
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
 const EACH: [Overflow; 3] = [Overflow::DropOldest, Overflow::DropNewest, Overflow::Wait];
 
-/// A message of so many bytes, all of which say which it is.
+/// A message of `len` bytes, all of which say which it is.
 fn message(number: usize, len: usize) -> Vec<u8> {
     vec![number as u8; len]
 }
@@ -26,7 +26,7 @@ fn len(number: usize) -> usize {
 
 const MESSAGES: usize = 170;
 
-/// Lets in who subscribes until it is so.
+/// Lets subscribers in until it is so.
 fn attended<T: narrows_services::Payload + ?Sized>(publisher: &Publisher<T>, count: usize) {
     while publisher.subscribers() != Ok(count) {
         publisher.attend().unwrap();
@@ -103,7 +103,7 @@ fn longer_and_longer_messages_come_in_their_order_to_slow_subscribers_of_each_ki
     for number in 0..MESSAGES {
         frames.send(&message(number, len(number))).unwrap();
     }
-    // Who joins now has what was kept, whatever it was kept in.
+    // A subscriber that joins now has what was kept, whatever it was kept in.
     let path = directory.path().to_owned();
     let (told, late) = mpsc::channel();
     let later = std::thread::spawn(move || {
@@ -189,7 +189,7 @@ fn the_limit_is_an_error_by_name_and_shorter_messages_go_on() {
     assert!(long.to_string().contains("Topic::limit"), "{long}");
     assert!(frames.loan(1 << 20).is_err());
     frames.send(&[1; 10_000]).unwrap();
-    // There is no room for a queue of so many.
+    // There is no room for 4 such messages that wait and 15 that are held.
     let path = directory.path().to_owned();
     let refused = std::thread::spawn(move || {
         let node = open(&path, "sink");

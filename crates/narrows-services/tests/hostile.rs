@@ -178,8 +178,8 @@ fn a_thousand_subscribers_have_each_message_and_one_more_is_refused_by_name() {
         while all.len() < MANY {
             match subscribe() {
                 Ok(subscriber) => all.push(subscriber),
-                // Where a process may not have so many descriptors, that is said, and those that
-                // there are go on.
+                // Where a process may not have `MANY` descriptors, that is said, and the
+                // subscribers that there are go on.
                 Err(Error::Memory(..)) if all.len() > 100 => break,
                 Err(error) => panic!("{}: {error}", all.len()),
             }

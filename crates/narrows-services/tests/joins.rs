@@ -1,4 +1,5 @@
-//! How subscribers come and go: what is said late, who leaves what behind, and names that clash.
+//! How subscribers come and go: what is said late, which subscriber leaves what behind, and names
+//! that clash.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -17,7 +18,7 @@ fn open(directory: &Path, name: &str) -> Node {
     Node::with(Options::new(name).directory(directory)).unwrap()
 }
 
-/// Has a publisher let in who comes, until a thread has ended.
+/// Has a publisher let subscribers in, until a thread has ended.
 fn attended<R: Send>(publisher: &Publisher<u64>, act: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let thread = scope.spawn(act);

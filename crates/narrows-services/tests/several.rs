@@ -1,4 +1,4 @@
-//! Several publishers of one topic: each is heard, in its own order, whoever else comes, goes, is
+//! Several publishers of one topic: each is heard, in its own order, whatever others come, go, are
 //! slow or does not fit.
 
 mod common;
@@ -114,7 +114,7 @@ impl Drop for Source {
     }
 }
 
-/// One that hears so many publishers.
+/// A subscriber that hears this number of publishers.
 fn hearing(wish: Subscribe, publishers: usize) -> Subscriber<u64> {
     let status = wish.patience(SOON).subscriber().unwrap();
     while status.publishers() < publishers {

@@ -1,4 +1,4 @@
-//! Who waits for services or publishers that may come later is told of them.
+//! A program that waits for services or publishers that may come later is told of them.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -166,7 +166,7 @@ fn who_wants_nothing_any_more_leaves_no_pipe_and_what_a_dead_node_left_is_remove
     assert_eq!(pipes(directory.path()), [""; 0]);
     let left = directory.path().join("default/.@watch@dead");
     rustix::fs::mkfifoat(rustix::fs::CWD, &left, rustix::fs::Mode::RWXU).unwrap();
-    // Who offers something meanwhile does not wait for a reader.
+    // A node that offers something meanwhile does not wait for a reader.
     drop(node.publisher::<u64>("other").unwrap());
     drop(open(directory.path(), "next"));
     assert_eq!(pipes(directory.path()), [""; 0]);

@@ -15,7 +15,7 @@ fn open(directory: &Path, name: &str) -> Node {
     Node::with(Options::new(name).directory(directory)).unwrap()
 }
 
-/// Has a publisher let in who comes, until something is so.
+/// Has a publisher let subscribers in, until something is so.
 fn attend_until<P>(publisher: &Publisher<P>, mut so: impl FnMut() -> bool)
 where
     P: narrows_services::Payload + ?Sized,

@@ -80,7 +80,7 @@ impl Drop for Peer {
     }
 }
 
-/// Polls a future so many times, whatever it waits for, and drops it. Whether it was done.
+/// Polls a future this many times, whatever it waits for, and drops it. Whether it was done.
 async fn dropped<F: Future>(future: F, polls: usize) -> bool {
     let mut future = pin!(future);
     for _ in 0..polls {

@@ -189,7 +189,7 @@ impl<W: Write> Writer<W> {
         self.event(at, Event { kind, ending_flows, ..named(row, Category::Message, "receive") })
     }
 
-    /// So many events could not be kept.
+    /// This many events could not be kept.
     ///
     /// # Errors
     /// See [`Writer::group`].

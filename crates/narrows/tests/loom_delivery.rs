@@ -106,7 +106,8 @@ fn nothing_is_lost_where_the_publisher_waits() {
     check(2, Overflow::Wait, 3, 2);
 }
 
-/// Who goes to sleep while the publisher does something that is to be heard is woken, or sees it.
+/// A subscriber that goes to sleep while the publisher does something that is to be heard is woken,
+/// or sees it.
 fn nobody_sleeps_beside(act: fn(&mut Delivery<Racing, Racing>)) {
     loom::model(move || {
         let terms = Terms { depth: 1, holds: 1, overflow: Overflow::Wait };

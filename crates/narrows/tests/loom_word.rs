@@ -5,7 +5,7 @@
 #[path = "../../narrows-host/src/linx/word.rs"]
 mod word;
 
-/// The word, and what the kernel does for those who wait for it.
+/// The word, and what the kernel does for the threads that wait for it.
 mod sync {
     pub use loom::sync::atomic::{AtomicU32, Ordering};
     use loom::sync::{Condvar, Mutex};

@@ -182,8 +182,8 @@ impl Processes for Here {
         #[allow(clippy::declare_interior_mutable_const)]
         const NEW: Process<Here> = Process::new();
         let new = Box::into_raw(Box::new(NEW));
-        // Release: pairs with the acquire in `process`. Acquire: as there, if another thread was
-        // first.
+        // Release: pairs with the acquire in `process`. Acquire: as in `process`, for where another
+        // thread was first.
         if PROCESS.compare_exchange(nothing, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
             // SAFETY: made just now, and nobody has seen it; what is in it has nothing yet that has
             // to be dropped.

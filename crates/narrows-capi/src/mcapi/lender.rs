@@ -70,7 +70,7 @@ pub(super) struct Likely {
 }
 
 impl Likely {
-    /// None.
+    /// No memory: no packet is given back to it.
     pub fn none() -> Likely {
         Likely { link: LinkId::NONE, base: 0, blocks: Arc::new([]) }
     }

@@ -223,7 +223,7 @@ impl<H: Home> Slot<H> {
         self.told.notify_all();
     }
 
-    /// Waits as a follower, without the lock, until something has ended or so much time is over. It
+    /// Waits as a follower, without the lock, until something has ended or no time is `left`. It
     /// may return earlier for no reason.
     pub(super) fn follow(&'static self, locked: Locked<H>, left: Option<Duration>) -> Locked<H> {
         let mut telling = self.telling.lock();
@@ -240,7 +240,7 @@ impl<H: Home> Slot<H> {
         locked
     }
 
-    /// Waits as the leader until something came, somebody wants the lock or so much time is over.
+    /// Waits as the leader until something came, somebody wants the lock or no time is `left`.
     pub(super) fn lead(
         &'static self,
         mut locked: Locked<H>,

@@ -44,7 +44,8 @@ struct Known {
     task: u32,
 }
 
-/// `MSGQ_NOTIFICATION_FPTR`. Whoever has one called promises that it is for the data given with it.
+/// `MSGQ_NOTIFICATION_FPTR`. The program that has one called promises that it is for the data given
+/// with it.
 pub type Function = Option<extern "C" fn(*mut c_void)>;
 /// A function of C's that is told of messages, and what it is given.
 pub(super) type Notified = (Function, usize);
@@ -104,7 +105,7 @@ pub(super) fn create() -> Outcome<&'static Component> {
     let end = Instant::now() + settings.wait.min(Duration::from_secs(1 << 20));
     for neighbour in settings.neighbours() {
         let left = end.saturating_duration_since(Instant::now());
-        // Who is not there yet may come later: until then no message goes there.
+        // A processor that is not there yet may come later: until then no message goes there.
         let _ = component.processor.wait_for(neighbour, Some(left));
     }
     Ok(component)
@@ -232,8 +233,8 @@ impl Component {
         lock(&self.pools).get(&at).copied().ok_or(Code::INVALID_POOL_ID)
     }
 
-    /// Takes a message of a pool for C, of the system pools if it has so many bytes instead. Where
-    /// it is.
+    /// Takes a message for C and says where it is: of the pool that is named, or with `pool` 0 of
+    /// the system pools, where `bytes` says how long it has to be.
     ///
     /// # Errors
     /// `MSGPOOL_INVALID_POOL_ID` or `MSGPOOL_OUT_OF_MESSAGES`.

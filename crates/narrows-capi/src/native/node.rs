@@ -69,7 +69,8 @@ pub(super) fn below(node: &Node) -> Outcome<RefMut<'_, narrows_host::Node>> {
 
 // SAFETY: what is not Send in it are the node, and what has the node too: publishers, subscribers
 // and what those have taken. All of it stays in here, no function of C's that is served gets any of
-// it, and a state is used and dropped by whoever has its slot's lock, or took it out under that.
+// it, and a state is used and dropped by the thread that has its slot's lock, or took it out under
+// that.
 unsafe impl Send for State {}
 
 /// Keeps something of the node in this slot. Its handle.
@@ -288,7 +289,7 @@ impl State {
         }
     }
 
-    /// Lets in who subscribes.
+    /// Lets waiting subscribers in.
     pub fn attend(&self) -> Outcome {
         self.node.attend()?;
         Ok(())

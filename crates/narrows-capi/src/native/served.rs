@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use narrows::endpoint::{Failure, Sink, Source};
 
-/// `narrows_function`. Whoever offers one promises that it is for the data given with it.
+/// `narrows_function`. The program that offers one promises that it is for the data given with it.
 pub type Body = extern "C" fn(*mut c_void, *const c_void, usize, *mut c_void, *mut usize) -> c_int;
 
 /// A function of C's, and what it is given.
@@ -41,7 +41,7 @@ impl Offered {
     }
 }
 
-/// Makes a buffer at least so long.
+/// Makes a buffer at least `len` bytes long.
 fn grow(buffer: &mut Vec<u8>, len: usize) -> Result<(), Failure> {
     if buffer.len() < len {
         buffer.try_reserve(len - buffer.len()).map_err(|_| Failure::NoRoom)?;

@@ -33,7 +33,7 @@ impl Publishing {
         Ok(self.lent.insert(lent).at().as_ptr() as usize)
     }
 
-    /// What C has, if this is where it is and it has so many bytes.
+    /// The memory that C has, if it is at `at` and has at least `len` bytes.
     pub fn spend(&mut self, at: usize, len: usize) -> Outcome<(&Outlet, Lent)> {
         let meant = |lent: &Lent| lent.at().as_ptr() as usize == at && len <= lent.len();
         let lent = self.lent.take_if(|lent| meant(lent));

@@ -1,8 +1,9 @@
 //! Random operations of the C interface, valid and not, on three nodes of one process, compared one
 //! by one with a model of what `docs/MCAPI.md` says.
 //!
-//! `NARROWS_CASES=100000 cargo test --release -p narrows-capi --test random -- --nocapture` runs so
-//! many cases instead of a few, `NARROWS_SEED=7` the case of one seed, or those from it on.
+//! `NARROWS_CASES=100000 cargo test --release -p narrows-capi --test random -- --nocapture` runs
+//! that number of cases instead of a few, `NARROWS_SEED=7` the case of one seed, or those from it
+//! on.
 
 mod calls;
 mod case;

@@ -337,7 +337,7 @@ impl Model {
     }
 }
 
-/// How a receive of a message ends that has so much room.
+/// How a receive of a message ends whose buffer has `room` bytes.
 pub fn received(bytes: Vec<u8>, room: usize) -> Ended {
     let status = if bytes.len() > room { Status::MsgTruncated } else { Status::Success };
     let size = bytes.len().min(room);

@@ -1,9 +1,10 @@
 //! Whether two measurements differ by more than noise.
 //!
 //! Both have rounds, each with a figure of its own. The *bootstrap* draws as many rounds as there
-//! are, with repetition, from either, and notes by how much the medians of what was drawn differ;
-//! it does so many times. Of these differences, 95 in 100 lie in an interval. If 0 lies outside of
-//! it, the medians differ by more than the rounds of either differ among themselves.
+//! are, with repetition, from either, and notes by how much the medians of what was drawn differ.
+//! It does this `DRAWS` times at most. Of these differences, 95 in 100 lie in an interval. If 0
+//! lies outside of it, the medians differ by more than the rounds of either differ among
+//! themselves.
 
 use crate::base::statistics::median;
 use fastrand::Rng;
@@ -11,8 +12,8 @@ use fastrand::Rng;
 /// The fewest rounds on either side that an interval is made of: with fewer, medians of what is
 /// drawn are nearly always the same round.
 pub const FEWEST: usize = 7;
-/// How often is drawn, and how often at least where there are so many rounds that all of it would
-/// draw more of them than this.
+/// How often is drawn. Where there are many rounds it is less often, so that about `WORK` of them
+/// are drawn in all, but never less often than `LEAST`.
 const DRAWS: usize = 2000;
 const LEAST: usize = 200;
 const WORK: usize = 4_000_000;

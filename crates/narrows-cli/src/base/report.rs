@@ -89,7 +89,7 @@ impl RunReport {
     /// As [`Report::print`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`Report::print`].
     pub fn print(&self) -> Result<(), Failure> {
         print(self)
     }
@@ -115,7 +115,7 @@ pub struct BenchRow {
     /// What the ratio has to keep to, or the value where there is no ratio; absent where nothing
     /// was promised.
     pub bound: Option<Bound>,
-    /// Whether it does.
+    /// Whether the figure keeps that bound.
     pub met: Option<bool>,
     /// The figure of each round, in the order of time.
     pub rounds: Vec<f64>,

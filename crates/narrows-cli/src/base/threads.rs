@@ -28,8 +28,8 @@ pub fn had(task: &Path) -> Option<u64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// Has so many threads do `work` for each of `all`. `take` is given what is made as it comes, with
-/// the place of what it was made of.
+/// Has this number of threads do `work` for each of `all`. `take` is given what is made as it
+/// comes, with the place of what it was made of.
 ///
 /// # Errors
 /// What `take` fails with: nothing new is begun then.

@@ -29,8 +29,8 @@ const WRITTEN: u32 = 8;
 pub(crate) const WORDS: u32 = 64;
 
 impl Layout {
-    /// That of packets of at most so many bytes. `None` if a shared memory has no room for it, or
-    /// a FIFO for a packet.
+    /// The layout for packets of at most `packet` bytes. `None` if a shared memory has no room for
+    /// it, or a FIFO for a packet.
     pub fn new(chip: &Chip, packet: u32) -> Option<Layout> {
         let clusters = chip.clusters.as_ref()?;
         let fifo = clusters.manager.words * 4;
@@ -122,7 +122,7 @@ impl<'a> End<'a> {
         Ok(self.cpu.bus_store(from.word(READY), 1)?)
     }
 
-    /// Sends so many bytes from its cluster's shared memory. They may change once the next packet
+    /// Sends this many bytes from its cluster's shared memory. They may change once the next packet
     /// was sent, or [`End::settle`] returns.
     pub fn send(&mut self, buffer: u32, bytes: u32) -> Result<(), Broken> {
         let Line { from, to, bytes: fifo } = self.line;
@@ -157,7 +157,7 @@ impl<'a> End<'a> {
         Ok(())
     }
 
-    /// Receives so many bytes into its cluster's shared memory.
+    /// Receives this many bytes into its cluster's shared memory.
     pub fn receive(&mut self, target: u32, bytes: u32) -> Result<(), Broken> {
         let Line { from, to, .. } = self.line;
         match self.mechanism {

@@ -82,7 +82,7 @@ pub(crate) struct Service {
     again: Cell<bool>,
 }
 
-/// The services of the processors of a net, with messages of at most so many bytes. `None` if a
+/// The services of the processors of a net, with messages of at most `longest` bytes. `None` if a
 /// pool does not fit into its memory.
 pub(crate) fn services(chip: &Chip, net: &Net, longest: usize) -> Option<Vec<Rc<Service>>> {
     let longest = u32::try_from(longest.max(4).next_multiple_of(4)).ok()?;
@@ -249,7 +249,7 @@ impl Service {
                             self.work(os, way, end);
                         }
                     }
-                    // Whoever uses it looks again.
+                    // The process that uses it looks again.
                     Err(_) => return self.again.set(true),
                 }
             }

@@ -21,7 +21,7 @@ fn six(seconds: u32, spread: bool) -> String {
     workload(seconds, "1KiB", &sessions)
 }
 
-/// Sessions of a kind that begin after so many microseconds each.
+/// Sessions, each of a kind, that begin after the microseconds given with it.
 fn workload(seconds: u32, memory: &str, sessions: &[(usize, u32)]) -> String {
     let mut text = format!("name = \"some\"\nduration = \"{seconds}s\"\nmemory = \"{memory}\"\n");
     let kinds = [(320, 160, 1, 80), (18432, 800, 10, 300)];

@@ -44,7 +44,7 @@ fn keys(of: &Value) -> BTreeSet<String> {
 }
 
 /// Fields of a protobuf message: number, value of a number, bytes of anything else. This reads the
-/// file as its format is published, and knows nothing of who wrote it.
+/// file as its format is published, and knows nothing of the code that wrote it.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
     fn varint(bytes: &mut &[u8]) -> u64 {
         let mut value = 0;

@@ -1,4 +1,4 @@
-//! `narrows view`: who is answered, and what is said of files that are no traces.
+//! `narrows view`: which requests are answered, and what is said of files that are no traces.
 
 use crate::common::{BOUND, narrows, stdout, text};
 use narrows_trace::{Category, Message, Row, Writer};
@@ -118,7 +118,7 @@ fn nobody_else_is_answered() {
     assert_eq!((viewing.get("").0, other.get("").0), (200, 200));
 }
 
-/// Somebody who asks for the trace and does not read it.
+/// A client that asks for the trace and does not read it.
 #[test]
 fn a_reader_that_stands_still_holds_up_nobody() {
     let place = tempfile::tempdir().unwrap();

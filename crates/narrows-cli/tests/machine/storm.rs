@@ -82,7 +82,7 @@ fn whoever_is_killed_everything_is_accounted_for_and_nothing_is_left() {
         assert_eq!(of("sent"), of("delivered") + of("returned") + of("died_with_peer"), "{row}");
         assert_eq!(of("calls"), of("answered") + of("calls_returned") + of("calls_lost"), "{row}");
         assert!(of("delivered_here") - of("sent_here") == of("untold"), "{row}");
-        // Only who is active sends; a short storm may kill before it does.
+        // Only an active node sends; a short storm may kill before it does.
         let traffic = row["traffic"].as_str().unwrap();
         assert!(traffic != "from the killed" || of("sent") + of("calls") == 0, "{row}");
         assert!(traffic != "to the killed" || of("delivered_here") + of("served") == 0, "{row}");

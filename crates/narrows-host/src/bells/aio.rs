@@ -1,10 +1,10 @@
 //! Adding to an event counter that its other owner may have made one that blocks.
 //!
-//! Whether writing to a counter blocks is a flag that all who have it open share, so its peer can
-//! change it at any moment, and no flag of a single write overrides it. The kernel's own way of
-//! adding never blocks: it is how a finished asynchronous operation is announced. So one that has
-//! nothing to do is submitted. That takes two to three times as long as a write, and is done for
-//! peers of another user only.
+//! Whether writing to a counter blocks is a flag that all processes share that have it open, so its
+//! peer can change it at any moment, and no flag of a single write overrides it. The kernel's own
+//! way of adding never blocks: it is how a finished asynchronous operation is announced. So one
+//! that has nothing to do is submitted. That takes two to three times as long as a write, and is
+//! done for peers of another user only.
 #![allow(unsafe_code)]
 
 use std::ptr;

@@ -235,7 +235,7 @@ impl Waiting<'_> {
         Ok(heard)
     }
 
-    /// Takes what streams bring within so long. Whether the node is to look, and whether bells
+    /// Takes what streams bring within `timeout`. Whether the node is to look, and whether bells
     /// have rung.
     fn take(&self, timeout: Option<&Timespec>) -> io::Result<(bool, bool)> {
         let mut events = no_events::<16>();

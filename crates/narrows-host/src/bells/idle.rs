@@ -58,9 +58,9 @@ impl Idle {
     }
 }
 
-/// Whether a timer that was set so long ago and is held for so long would expire before the next
-/// sleep begins, if sleeps go on beginning so far apart. Not if they are so far apart that any
-/// would.
+/// Whether a timer that was set `since` ago and expires `held` after it was set would expire before
+/// the next sleep begins, if sleeps go on beginning `apart` from each other. Not if they are so far
+/// apart that any timer would.
 fn ends_too_soon(since: u64, apart: u64, held: u64) -> bool {
     apart < held && since.saturating_add(apart) > held
 }

@@ -21,15 +21,15 @@ impl Timer {
         timerfd_create(TimerfdClockId::Monotonic, flags).map(Timer)
     }
 
-    /// Expires once, after so long.
+    /// Expires once, after this time.
     ///
     /// # Errors
-    /// What the system says. As of the next.
+    /// What the system says. The same is true of [`Timer::each`].
     pub(crate) fn once(&self, after: Duration) -> io::Result<()> {
         self.set(Duration::ZERO, after)
     }
 
-    /// Expires again and again, so far apart.
+    /// Expires again and again, once in every period.
     pub(crate) fn each(&self, period: Duration) -> io::Result<()> {
         self.set(period, period)
     }

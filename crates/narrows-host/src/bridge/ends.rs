@@ -31,7 +31,7 @@ const GREETING: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(3);
 /// How often it is seen to that the stand-ins have their names.
 const KEEP: Duration = Duration::from_secs(5);
-/// Those answered at once who have not said whom they look for, and all together.
+/// Connections answered at once that have not said which node they look for, and all together.
 const STRANGERS: usize = 16;
 const THREADS: usize = 512;
 
@@ -69,7 +69,7 @@ impl Drop for StandIn {
     }
 }
 
-/// Takes one of so many places. Whether one was free.
+/// Takes one of `most` places. Whether one was free.
 fn take(taken: &AtomicUsize, most: usize) -> bool {
     let one_more = |taken: usize| (taken < most).then_some(taken + 1);
     taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
@@ -84,7 +84,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Answers those who come, until the bridge stops and its links have ended.
+/// Answers connections, until the bridge stops and its links have ended.
 pub(super) fn serve(
     shared: &Arc<Shared>,
     listener: Option<TcpListener>,

@@ -180,7 +180,7 @@ impl Keys {
     }
 }
 
-/// Trusts those who prove that they have one of these keys.
+/// Trusts bridges that prove that they have one of these keys.
 #[derive(Debug)]
 struct Trust {
     trusted: Vec<PublicKey>,

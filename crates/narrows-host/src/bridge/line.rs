@@ -1,7 +1,7 @@
 //! One connection between two bridges: records in order, over TCP, encrypted or not.
 //!
 //! A record is a little-endian word, its kind in the highest byte and its length in the others, and
-//! so many bytes.
+//! then as many bytes as the length says.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

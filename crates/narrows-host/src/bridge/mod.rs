@@ -1,7 +1,7 @@
 //! Links with nodes of other machines, or of other network namespaces: over TCP, from one *bridge*
 //! to another.
 //!
-//! A bridge stands for a node that is elsewhere: whoever hunts its name here links with the
+//! A bridge stands for a node that is elsewhere: a node that hunts its name here links with the
 //! stand-in over frames, and the bridge at the other end links with the node itself. Neither node
 //! knows, and neither program changes. A link that breaks is one whose peer has died; a hunt makes
 //! a new one.
@@ -54,7 +54,7 @@ use crate::error::OpenError;
 use crate::rendezvous::directory::{Directory, PATIENCE};
 use ends::StandIn;
 
-/// Who hears what a bridge tells of.
+/// What hears what a bridge tells of.
 type Tell = Box<dyn Fn(&Event) + Send + Sync>;
 
 /// What a bridge is to be like.
@@ -223,7 +223,7 @@ struct Shared {
     keys: Option<Keys>,
     offered: Vec<Name>,
     tell: Tell,
-    /// Those who connected and have not said whom they look for.
+    /// Connections that have not said which node they look for.
     strangers: AtomicUsize,
     /// Threads that carry or greet.
     threads: AtomicUsize,

@@ -27,7 +27,7 @@ struct End {
     ended: Option<Closed>,
 }
 
-/// An end, and who carries it.
+/// An end, and which thread carries it.
 pub(super) struct Link {
     end: Mutex<End>,
     stream: Arc<OwnedFd>,
@@ -211,7 +211,7 @@ impl Link {
     /// Sends what the node has published, as its own thread. What is left, and what goes wrong, is
     /// the link's thread's.
     fn send(&self, arm: impl Fn(&End)) {
-        // Whoever is at it looks once more before it lets go, or is rung.
+        // The thread that is at it looks once more before it lets go, or is rung.
         let Some(mut end) = self.try_end() else { return self.bell.ring() };
         if end.ended.is_some() {
             return;

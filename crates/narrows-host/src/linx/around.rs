@@ -66,7 +66,7 @@ impl Around {
         self.want_room(link, |unit| unit.owes = left != Left::Nothing);
     }
 
-    /// Notes who wants room on a link: while anybody does, it ends waits.
+    /// Notes which endpoint wants room on a link: while any does, room ends waits.
     pub fn want_room(&mut self, link: u16, note: impl FnOnce(&mut Unit)) {
         let unit = self.units.get_mut(usize::from(link)).and_then(Option::as_mut);
         let Some(unit) = unit else { return };
@@ -98,7 +98,7 @@ impl Around {
         }
     }
 
-    /// Puts a signal in an endpoint's queue and tells who waits for it.
+    /// Puts a signal in an endpoint's queue and tells the threads that wait for it.
     pub fn put(&mut self, to: Spid, queued: Queued) {
         if let Some(local) = self.local(to) {
             local.put(queued);

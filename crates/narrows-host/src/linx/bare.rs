@@ -8,7 +8,7 @@ pub(super) const NAMES: u16 = 1;
 /// were named last; the tag says more by how many signals it gives back.
 const BARE: u16 = 1 << 15;
 
-/// The tag of a frame without its header that gives so many signals back, if that can be said.
+/// The tag of a frame without its header that gives this many signals back, if that can be said.
 #[inline]
 pub(super) fn tag(given: u16) -> Option<u16> {
     (given < BARE).then_some(BARE | given)

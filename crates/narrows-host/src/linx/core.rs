@@ -20,8 +20,9 @@ use super::waits::Waits;
 use super::{Counter, Error, Stack};
 use crate::{Host, Node};
 
-/// Between two looks at who has the names that are hunted, at first and at most: each time twice as
-/// long, because a look reads the whole directory, which many that hunt may do at once.
+/// Between two looks at which endpoints have the names that are hunted, at first and at most: each
+/// time twice as long, because a look reads the whole directory, which many that hunt may do at
+/// once.
 const NAMES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(160)];
 
 /// Each name once: many may wait for one.

@@ -63,7 +63,7 @@ impl Endpoint {
     /// As [`Endpoint::send`], as if another had sent it.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Endpoint::send`]; also if `from` is nobody's address.
     #[inline]
     pub fn send_as(&self, from: Spid, to: Spid, signal: Signal) -> Result<(), (Error, Signal)> {
         let mut core = self.shared().enter();

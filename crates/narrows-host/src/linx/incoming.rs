@@ -325,7 +325,7 @@ impl Core {
         self.around.units.iter().flatten().map(Unit::ready).sum()
     }
 
-    /// Whether so many frames of a link wait that those of all links have to.
+    /// Whether at least [`PUT_OFF`] frames of a link wait: then those of all links have to.
     pub fn is_clogged(&self) -> bool {
         self.around.units.iter().flatten().any(|unit| unit.inner.waiting() >= PUT_OFF)
     }

@@ -28,7 +28,7 @@ pub(super) struct Local {
     pub queue: VecDeque<Queued>,
     /// Attaches, by the number of their signals, and by the link handler's.
     pub attaches: Vec<(u32, u32)>,
-    /// Readable while something is in the queue, for whoever waits for a descriptor.
+    /// Readable while something is in the queue, for a thread that waits for a descriptor.
     pub ready: Option<OwnedFd>,
 }
 

@@ -1,5 +1,6 @@
-//! A node's lock, and sleeping without it. Who sleeps has let go of the lock: others find the node
-//! free whoever leads. The model checker runs this file and that of the waits as they are.
+//! A node's lock, and sleeping without it. A thread that sleeps has let go of the lock: others find
+//! the node free whichever thread leads. The model checker runs this file and that of the waits as
+//! they are.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
@@ -9,13 +10,13 @@ use super::waits::{Awaited, Waits};
 
 /// What is waited for together: a node.
 pub(super) trait Led {
-    /// Who waits.
+    /// The threads that wait.
     fn waits(&mut self) -> &mut Waits;
 
     /// Has peers ring. True if there is something already, so that nobody may.
     fn arm(&mut self) -> bool;
 
-    /// Whether something was found that a leader would see to, by somebody who does not.
+    /// Whether something was found that a leader would see to, by a thread that does not lead.
     fn fresh(&self) -> bool;
 }
 
@@ -34,7 +35,7 @@ impl<N: Led> Lock<N> {
         Lock { node: Mutex::new(node) }
     }
 
-    /// The node, as soon as who has it lets go.
+    /// The node, as soon as the thread that has it lets go.
     #[inline]
     pub fn enter(&self) -> Guard<'_, N> {
         Guard { node: self.node.lock() }
@@ -95,8 +96,8 @@ impl<N: Led> Guard<'_, N> {
         }
     }
 
-    /// Sleeps until something is told, and then waits for the lock. Who `leads` may be told to take
-    /// the leader's place.
+    /// Sleeps until something is told, and then waits for the lock. A thread that `leads` may be
+    /// told to take the leader's place.
     pub fn sleep(&mut self, what: Awaited, leads: bool, within: Option<Duration>) {
         // With the lock, so that nothing is told in between that is not heard.
         let turn = self.node.waits().add(what, leads);

@@ -2,9 +2,9 @@
 //! each other's end, in one process or in many, without a daemon.
 //!
 //! An [`Endpoint`] belongs to a node, and a node is found by its name. [`open`] opens an endpoint
-//! on a node of its own, of the same name, so that whoever hunts that name finds it; [`Node::open`]
-//! opens a node for several endpoints, which are hunted as `node/endpoint`. Links between nodes
-//! come up when they are hunted through, over the rendezvous of this crate.
+//! on a node of its own, of the same name, so that an endpoint that hunts that name finds it;
+//! [`Node::open`] opens a node for several endpoints, which are hunted as `node/endpoint`. Links
+//! between nodes come up when they are hunted through, over the rendezvous of this crate.
 //!
 //! ```
 //! use narrows_host::linx::{Options, Select, Signal};
@@ -101,7 +101,7 @@ const LIMITS: Limits = Limits {
 /// Where the layers of a node run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Stack {
-    /// All of them in whoever calls, over the flattened connection.
+    /// All of them in the thread that calls, over the flattened connection.
     #[default]
     Flat,
     /// The link handler, the connection's receiving side and the interrupt's work in a thread each,
@@ -190,7 +190,7 @@ pub struct Options {
 /// What a node does so that bursts leave the application its time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counter {
-    /// Messages of a link that wake who sleeps, and how long fewer may wait.
+    /// Messages of a link that wake a thread that sleeps, and how long fewer may wait.
     coalesce: Option<(u32, Duration)>,
     /// Frames that wait for the receiving thread before no more are taken.
     mask: Option<usize>,
@@ -258,15 +258,15 @@ impl Options {
         self
     }
 
-    /// Has a thread that sleeps woken by so many messages of a link, or after `within`. It does not
-    /// look before it sleeps then.
+    /// Has a thread that sleeps woken by this many messages of a link, or after `within`. It does
+    /// not look before it sleeps then.
     #[must_use]
     pub fn coalesce(mut self, messages: u32, within: Duration) -> Options {
         self.counter.coalesce = Some((messages.max(1), within));
         self
     }
 
-    /// With [`Stack::Layered`]: has the interrupt's thread take no frames while so many wait for
+    /// With [`Stack::Layered`]: has the interrupt's thread take no frames while this many wait for
     /// the receiving thread.
     #[must_use]
     pub fn mask(mut self, frames: usize) -> Options {

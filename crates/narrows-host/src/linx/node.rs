@@ -55,8 +55,8 @@ impl Node {
 
     /// Stops the link handler of a layered node, as an operating system stops a process, or starts
     /// it again: signals that are sent meanwhile, at most [`OUTBOX`](super::OUTBOX), wait for it,
-    /// and who sends more waits too. For measuring what bursts cost whom; nothing, if the node is
-    /// flat.
+    /// and a thread that sends more waits too. For measuring what bursts cost whom; nothing, if the
+    /// node is flat.
     pub fn stop_handler(&self, stopped: bool) {
         let mut core = self.owned.shared.enter();
         core.stopped = stopped;

@@ -77,7 +77,7 @@ impl Frames for Whole<'_> {
     }
 }
 
-/// Memory for the frame that is next, of so many bytes and this tag: what is kept, if it will do.
+/// Memory for the frame that is next, of `len` bytes and this tag: what is kept, if it will do.
 #[inline(always)]
 fn place(kept: &mut Option<Signal>, len: usize, tag: u16) -> Option<&mut [u8]> {
     let bare = given(tag).is_some();
@@ -144,8 +144,8 @@ impl Core {
     }
 
     /// Takes the frame of a link that is in the memory which is kept, if it came without a header,
-    /// is a signal for this endpoint from who sent over that link last, and nothing speaks against
-    /// it.
+    /// is a signal for this endpoint from the one that sent over that link last, and nothing speaks
+    /// against it.
     #[inline(always)]
     fn take_usual(
         &mut self,

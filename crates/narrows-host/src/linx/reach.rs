@@ -58,7 +58,7 @@ impl Endpoint {
         reached
     }
 
-    /// Whether an address is of somebody who is there.
+    /// Whether an address is of an endpoint that is there.
     ///
     /// # Errors
     /// [`HandlerError::Gone`] or [`HandlerError::Unknown`].

@@ -1,4 +1,5 @@
-//! Who has which name and which address: notes in the domain's directory, one for each endpoint.
+//! Which endpoint has which name and which address: notes in the domain's directory, one for each
+//! endpoint.
 //!
 //! A note's name is the address and what hunts know the endpoint by, its text the node, the process
 //! and the endpoint's whole name. So an address that a program was handed is found, and so are

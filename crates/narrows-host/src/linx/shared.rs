@@ -1,4 +1,4 @@
-//! Waiting for a node: who leads looks for a while and then sleeps on what peers ring.
+//! Waiting for a node: the thread that leads looks for a while and then sleeps on what peers ring.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,14 +15,14 @@ use crate::bells::sets::Sets;
 
 /// How long a leader looks before it sleeps, at most. Meanwhile it has the lock.
 const LOOK: Duration = Duration::from_micros(50);
-/// Who looks for less does not glance first.
+/// A thread that looks for less does not glance first.
 const GLANCE: Duration = Duration::from_micros(20);
 
 /// How a look went.
 pub(super) enum Looked {
     /// Something may have come.
     Met,
-    /// Nothing came for so long.
+    /// Nothing came for this time.
     For(Duration),
 }
 
@@ -60,7 +60,7 @@ impl Shared {
         Shared { core: Lock::new(core), sets, over: AtomicBool::new(false) }
     }
 
-    /// The node, as soon as who has it lets go.
+    /// The node, as soon as the thread that has it lets go.
     #[inline]
     pub fn enter(&self) -> Guard<'_> {
         self.core.enter()
@@ -71,8 +71,8 @@ impl Shared {
         self.core.try_enter()
     }
 
-    /// Waits until something may have come, at most for so long: as the leader, if there is none.
-    /// It looks first, if it has not looked for so long already.
+    /// Waits until something may have come, at most `within`: as the leader, if there is none. It
+    /// looks first, unless it has `looked` already, for the time given.
     pub fn wait(
         &self,
         core: &mut Guard<'_>,
@@ -98,8 +98,8 @@ impl Shared {
         core.around.waits.tell(Awaited::Room);
     }
 
-    /// As [`Shared::look`], for who has just found that no message is there: between cores that are
-    /// near each other an answer comes sooner than a wait is prepared.
+    /// As [`look`], for a thread that has just found that no message is there: between cores that
+    /// are near each other an answer comes sooner than a wait is prepared.
     pub fn meet(&self, core: &mut Guard<'_>, within: Option<Duration>) -> Looked {
         let window = window(core, within);
         let node = &mut core.around.node;
@@ -109,7 +109,7 @@ impl Shared {
         look(core, window)
     }
 
-    /// Sleeps as the leader, after it has looked for so long.
+    /// Sleeps as the leader, after it has `looked` for that time.
     fn lead(
         &self,
         core: &mut Guard<'_>,
@@ -138,7 +138,7 @@ impl Shared {
     }
 }
 
-/// Looks for so long whether something comes, with the lock.
+/// Looks for the time `window` whether something comes, with the lock.
 fn look(core: &mut Guard<'_>, window: Duration) -> Looked {
     if window.is_zero() {
         return Looked::For(window);
@@ -154,7 +154,7 @@ fn look(core: &mut Guard<'_>, window: Duration) -> Looked {
     }
 }
 
-/// How long who waits for so long looks.
+/// How long a thread looks that waits at most `within`.
 fn window(core: &mut Core, within: Option<Duration>) -> Duration {
     // Not in the way that was agreed with peers: they would choose how long this has the lock.
     let window = match core.stack {

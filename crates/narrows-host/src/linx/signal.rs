@@ -44,7 +44,7 @@ unsafe impl Send for Signal {}
 impl Drop for Signal {
     fn drop(&mut self) {
         let count = FRONT + self.front().count as usize;
-        // SAFETY: `raw` made them as a box of so many words, and nobody has taken them back before.
+        // SAFETY: `raw` made them as a box of `count` words, and nobody has taken them back before.
         drop(unsafe {
             Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.words.as_ptr(), count))
         });

@@ -85,7 +85,7 @@ impl Condvar {
     }
 
     fn wait_until_told<T>(&self, guard: &mut MutexGuard<'_, T>, within: Option<Timespec>) {
-        // Relaxed, with the lock: who notifies later has had the lock later.
+        // Relaxed, with the lock: a thread that notifies later has had the lock later.
         let seen = self.0.load(Ordering::Relaxed);
         MutexGuard::unlocked(guard, || {
             let _ = futex::wait(&self.0, futex::Flags::PRIVATE, seen, within.as_ref());

@@ -198,7 +198,7 @@ impl Station for Layered<'_> {
                 core.outbox.push_front((from, to, signal));
                 Handled::NoRoom
             }
-            // Whoever is attached to it hears that it is gone.
+            // An endpoint that is attached to it hears that it is gone.
             Ok(()) | Err(_) => Handled::Sent,
         }
     }

@@ -1,8 +1,8 @@
 //! Threads that wait for something of a node, and how the one concerned is told.
 //!
-//! One of them, the leader, sleeps on what peers ring; the others each on their own. Whoever brings
-//! something about tells those that wait for exactly that. The leader's place never stays free
-//! while somebody who may lead sleeps: who goes on without having it tells the next.
+//! One of them, the leader, sleeps on what peers ring; the others each on their own. A thread that
+//! brings something about tells those that wait for exactly that. The leader's place never stays
+//! free while a thread that may lead sleeps: one that goes on without having it tells the next.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl Turn {
         self.changed.notify_one();
     }
 
-    /// Sleeps until it is told, at most for so long.
+    /// Sleeps until it is told, at most `within`.
     pub fn sleep(&self, within: Option<Duration>) {
         let mut told = self.told.lock();
         if !*told {
@@ -58,7 +58,7 @@ struct Sleeper {
     turn: Arc<Turn>,
 }
 
-/// Who waits; all under the node's lock.
+/// The threads that wait; all under the node's lock.
 pub(super) struct Waits {
     /// Ends the leader's sleep.
     bell: Bell,
@@ -117,7 +117,7 @@ impl Waits {
         self.wake(|_| true);
     }
 
-    /// Has one who may lead take the leader's place, if it is free.
+    /// Has a thread that may lead take the leader's place, if it is free.
     #[inline]
     pub fn appoint(&mut self) {
         if self.leader.is_none() && !self.sleepers.is_empty() {

@@ -36,8 +36,8 @@ impl Word {
             }
             hint();
         }
-        // Acquire: as for `try_lock`. Others may wait as well, so who takes it here wakes one of
-        // them when it lets go.
+        // Acquire: as for `try_lock`. Others may wait as well, so a thread that takes it here wakes
+        // one of them when it lets go.
         while self.0.swap(AWAITED, Ordering::Acquire) != FREE {
             wait(&self.0, AWAITED);
         }
@@ -46,7 +46,7 @@ impl Word {
     /// For the thread that has it.
     #[inline]
     pub fn unlock(&self) {
-        // Release: partner of the acquires above, who see all that was done until now.
+        // Release: partner of the acquires above, after which all that was done until now is seen.
         if self.0.swap(FREE, Ordering::Release) == AWAITED {
             wake(&self.0);
         }

@@ -39,7 +39,8 @@ impl Places {
 
     /// A free place, if there is one. One thread at a time looks for one.
     pub(crate) fn take(&self) -> Option<Place> {
-        // Acquire: pairs with the release in `Place::drop`. Who had it before has left it.
+        // Acquire: pairs with the release in `Place::drop`. The node that had it before has left
+        // it.
         let number = self.taken.load(Ordering::Acquire).trailing_ones();
         if number >= PLACES {
             return None;

@@ -95,8 +95,8 @@ mod tests {
     const THROUGH: usize = 0;
     const AROUND: usize = 1;
 
-    /// Writes of one size that take so long, through the caches and around them: how many went
-    /// which way.
+    /// Makes `count` writes of one size; `took` has how long one takes through the caches and
+    /// around them. Returns how many went which way.
     fn writes(caches: &Caches, count: u32, took: [u64; 2]) -> [u32; 2] {
         let cell = caches.of(65536).expect("long");
         let mut ways = [0; 2];

@@ -91,7 +91,7 @@ unsafe fn copy_long(from: *const u8, to: *mut u8, len: usize) {
 /// As [`copy_long`], on any processor.
 ///
 /// # Safety
-/// As there.
+/// As for [`copy_long`].
 unsafe fn by_sixteens(from: *const u8, to: *mut u8, len: usize) {
     const STEP: usize = 64;
     let last = len - STEP;
@@ -337,10 +337,10 @@ unsafe fn pair<const AT: usize>(from: *const u8, to: *mut u8) {
     }
 }
 
-/// As above.
+/// Copies two words of 8 bytes, `AT` bytes on, on other processors and under Miri.
 ///
 /// # Safety
-/// As there.
+/// As for [`copy`], with 16 bytes more than `AT`.
 #[inline(always)]
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 unsafe fn pair<const AT: usize>(from: *const u8, to: *mut u8) {

@@ -37,7 +37,7 @@ impl Exposed {
     /// Bytes of the largest that others map.
     pub const LARGEST: u32 = LARGEST as u32;
 
-    /// Makes memory of so many bytes. Its pages are made as they are used.
+    /// Makes memory of `size` bytes. Its pages are made as they are used.
     ///
     /// # Errors
     /// The system's.

@@ -67,7 +67,7 @@ extern "C" fn in_child() {
         // finds as much memory as before, with the same protection.
         let replaced = unsafe { rustix::mm::mmap_anonymous(at, *len, *protection, flags) };
         if replaced.is_err() {
-            // Without memory for it: whoever touches it then ends the child, and harms nobody else.
+            // Without memory for it: code that touches it then ends the child, and harms no other.
             // SAFETY: as above, but for the protection.
             let _ = unsafe { rustix::mm::mprotect(at, *len, MprotectFlags::empty()) };
         }

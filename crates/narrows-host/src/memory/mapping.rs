@@ -79,8 +79,8 @@ impl Mapping {
         let writable = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: no address is asked for, so no existing mapping is replaced. The word is inside
         // the page and aligned, and nothing points into the page yet. It takes the place of one of
-        // the same size and protection in one step of the kernel's: whoever reads there finds one
-        // or the other.
+        // the same size and protection in one step of the kernel's: a thread that reads there finds
+        // one or the other.
         unsafe {
             let own =
                 rustix::mm::mmap_anonymous(ptr::null_mut(), page, writable, MapFlags::PRIVATE)?;

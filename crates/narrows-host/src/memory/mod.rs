@@ -56,7 +56,8 @@ pub(crate) fn fits(size: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// As [`fits`], of memory that may never be used: not where the process has only so many addresses.
+/// As [`fits`], of memory that may never be used: not where the number of the process's addresses
+/// is limited.
 pub(crate) fn fits_unused(size: u32) -> bool {
     let addresses = rustix::process::getrlimit(rustix::process::Resource::As).current;
     addresses.is_none() && fits(size).is_ok()

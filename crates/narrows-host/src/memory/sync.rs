@@ -9,7 +9,7 @@ use crate::memory::copy::{copy_in, copy_out, copy_to_slot};
 
 /// Slots whose lines a writer fetches together, a power of two.
 pub(crate) const TOGETHER: usize = 8;
-/// Whether it does.
+/// Whether a writer does.
 pub(crate) const TOUCHES: bool = cfg!(target_arch = "x86_64");
 /// Slots ahead of the one it reads that a reader asks for.
 pub(crate) const READ_AHEAD: u32 = if cfg!(target_arch = "x86_64") { 8 } else { 0 };

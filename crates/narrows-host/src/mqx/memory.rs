@@ -4,7 +4,7 @@ use narrows::driver::NotThere;
 use narrows::mqx::Supply;
 use narrows::platform::NoStorage;
 
-/// Bytes in front of a message's own, for whoever wants a header there.
+/// Bytes in front of a message's own, for a caller that wants a header there.
 pub const HEAD: usize = 8;
 /// What the first byte in front of a message is aligned to: what C has nothing larger than.
 const ALIGNED: usize = 16;

@@ -19,7 +19,7 @@ pub struct Task {
     task: mqx::Task,
 }
 
-/// What names a message, whoever has it, until it is freed.
+/// What names a message, whichever task has it, until it is freed.
 pub use narrows::mqx::Message as Name;
 
 /// A message that a task has. Its bytes are as many as its header says, or as there are. It is
@@ -50,8 +50,8 @@ impl DerefMut for Message {
 }
 
 impl Message {
-    /// All its memory, with the [`HEAD`](super::HEAD) bytes in front of it, which are whoever's
-    /// that has it and go nowhere. It stays where it is while the message is in this process.
+    /// All its memory, with the [`HEAD`](super::HEAD) bytes in front of it, which belong to the
+    /// task that has it and go nowhere. It stays where it is while the message is in this process.
     pub fn whole(&mut self) -> &mut [u8] {
         self.bytes.as_mut().map(Memory::whole).unwrap_or_default()
     }
@@ -114,7 +114,7 @@ impl Task {
         inner.take(&self.shared, name).map_err(|_| PoolError::Unknown)
     }
 
-    /// Takes the smallest message of the system pools with so many bytes (`_msg_alloc_system`).
+    /// Takes the smallest message of the system pools with this many bytes (`_msg_alloc_system`).
     ///
     /// # Errors
     /// See [`PoolError`].
@@ -227,7 +227,7 @@ impl Task {
         got.transpose()
     }
 
-    /// The same for so many ticks (`_msgq_receive_ticks`), or for good if that is 0.
+    /// The same, waiting for this many ticks (`_msgq_receive_ticks`), or for good if that is 0.
     ///
     /// # Errors
     /// See [`QueueError`].

@@ -20,7 +20,7 @@ pub enum Passed<'a> {
     Sent(u32, &'a Descriptor, Option<&'a [u8]>),
     /// Its receiver has taken all messages up to this number.
     Taken(u32),
-    /// So many messages had been overwritten before they were read.
+    /// This many messages had been overwritten before they were read.
     Missed(u32),
 }
 

@@ -48,7 +48,7 @@ impl Door {
     /// Whether there is news. Another thread may make some at any time.
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
-        // Relaxed: who reads the news has the lock.
+        // Relaxed: a thread that reads the news has the lock.
         self.news.load(Ordering::Relaxed)
     }
 
@@ -62,7 +62,7 @@ impl Door {
     /// How often services came. Another thread may have heard of some at any time.
     #[inline]
     pub(crate) fn offers_heard(&self) -> u32 {
-        // Relaxed: who looks at the services has the lock.
+        // Relaxed: a thread that looks at the services has the lock.
         self.offers.load(Ordering::Relaxed)
     }
 

@@ -99,7 +99,7 @@ pub(crate) struct Identity {
     /// Bytes of a peer's region at most.
     pub largest: u32,
     pub user: u32,
-    /// The number that stands for every user who has none here.
+    /// The number that stands for every user without one here.
     pub stand_in: Option<u32>,
     pub allowed: Vec<u32>,
     /// What carries the links that it hunts for.

@@ -140,7 +140,7 @@ impl Directory {
         }
     }
 
-    /// The text of a note, whoever made it.
+    /// The text of a note, whichever process made it.
     fn text_of(&self, file: &str) -> Option<String> {
         let text = rustix::fs::readlinkat(self.file(), file, Vec::new()).ok()?;
         text.into_string().ok()

@@ -1,5 +1,5 @@
 //! Being told of services that come: a node that wants to be has a pipe in the domain's directory,
-//! and whoever offers a service writes to all of them.
+//! and a node that offers a service writes to all of them.
 //!
 //! A watch of the system's on the directory (inotify) would need nobody's help, but to close one
 //! waits in the kernel for 8 to 16 ms: its node would serve no link for that long, and a process

@@ -1,4 +1,4 @@
-//! A callee that is told in another way than its caller: who rings whom.
+//! A callee that is told in another way than its caller: which of them rings the other.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -15,7 +15,7 @@ use narrows_trace::{Category, Happened, Trace, Value};
 const CALLS: usize = 20;
 const PORT: u16 = 1;
 const FILE: &str = "trace.pftrace";
-/// By then whoever sleeps does.
+/// By then a side that sleeps does.
 const REST: Duration = Duration::from_millis(2);
 
 fn traced(directory: &Path, name: &str) -> Node {

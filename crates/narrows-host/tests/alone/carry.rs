@@ -1,4 +1,4 @@
-//! Who carries a link over frames: the node while it waits, a thread while it computes.
+//! What carries a link over frames: the node while it waits, a thread while it computes.
 
 use std::fs;
 use std::path::Path;

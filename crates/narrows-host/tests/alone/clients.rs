@@ -1,9 +1,9 @@
 //! Many clients of one server: all are served, and what they cost it.
 //!
 //! `NARROWS_CLIENTS=1000 cargo test --release -p narrows-host --test alone clients::measured --
-//! --ignored --nocapture` says for so many clients in a process of their own how long it takes
-//! until all are linked, what memory the server has for each, and how many requests it answers a
-//! second.
+//! --ignored --nocapture` says, for that number of clients in a process of their own, how long it
+//! takes until all are linked, what memory the server has for each, and how many requests it
+//! answers a second.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Descriptors that keep whoever closes them waiting: here sockets with bytes that nobody takes,
-//! which linger for an hour. Files of a hostile file system are in `fuse.rs`.
+//! Descriptors that keep a process waiting that closes them: here sockets with bytes that nobody
+//! takes, which linger for an hour. Files of a hostile file system are in `fuse.rs`.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -68,7 +68,7 @@ fn a_descriptor_that_hangs_who_closes_it_does_not_hang_the_node() {
     let mut other = send_lingering(&socket);
     let a = turns(a);
     assert_eq!(answer(&socket), Some((REFUSED, MALFORMED)));
-    // It is closed, and whoever does that is rid of it once the bytes are taken.
+    // It is closed, and the process that does that is rid of it once the bytes are taken.
     other.set_read_timeout(Some(PATIENCE)).unwrap();
     other.read_to_end(&mut Vec::new()).unwrap();
     drop(a);

@@ -1,6 +1,6 @@
-//! An allowed user who runs a file system of its own, and hands over files of it: whoever closes
-//! one waits for that user, who never answers. Needs root, to play two users and to mount, a kernel
-//! with FUSE, and `unshare` of util-linux.
+//! An allowed user who runs a file system of its own, and hands over files of it: a process that
+//! closes one waits for that user, and the user never answers. Needs root, to play two users and to
+//! mount, a kernel with FUSE, and `unshare` of util-linux.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -47,8 +47,8 @@ fn attributes(node: u64) -> Vec<u8> {
     [long, short].concat()
 }
 
-/// Serves a file system: answers what opening a file needs, and nothing else. Counts those who wait
-/// because they close one.
+/// Serves a file system: answers what opening a file needs, and nothing else. Counts the processes
+/// that wait because they close one.
 fn serve(mut device: File, closing: &AtomicU64) {
     let mut request = vec![0; 1 << 17];
     loop {
@@ -102,8 +102,8 @@ fn come(directory: &Path, files: &Path) {
     std::mem::forget(file);
 }
 
-/// Whoever waits for a file system cannot be killed, and the file system ends with its process. So
-/// that has none of its files, and ends with the test.
+/// A process that waits for a file system cannot be killed, and the file system ends with its
+/// process. So that has none of its files, and ends with the test.
 #[test]
 #[ignore = "what another process runs; does nothing by itself"]
 fn a_peer() {

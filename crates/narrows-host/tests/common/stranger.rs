@@ -1,4 +1,4 @@
-//! Whoever comes to a node's socket without this library.
+//! A process that comes to a node's socket without this library.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! A peer that is killed: whoever was linked with it hears of it.
+//! A peer that is killed: every node that was linked with it hears of it.
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};

@@ -211,7 +211,7 @@ fn a_name_is_free_when_its_node_has_ended_whoever_served_it() {
             let seeker = options(seeker).open().expect("free");
             seeker.hunt("nobody", Signal::with(HUNT, &[])).expect("it waits");
             let over = &over;
-            // Whoever waits for a name serves the other nodes of the process.
+            // A thread that waits for a name serves the other nodes of the process.
             scope.spawn(move || {
                 while !over.load(Ordering::Relaxed) {
                     seeker.receive(&Select::any(), Some(Duration::from_micros(1)));

@@ -71,7 +71,8 @@ fn a_node_whose_peer_takes_nothing_closes_all_the_same() {
         client.send(found, Signal::with(n, &[])).expect("room");
     }
     drop(client);
-    // What the window let through is there, and then whoever asks hears that there is no more.
+    // What the window let through is there, and then an endpoint that asks hears that there is no
+    // more.
     let first = server.receive(&Select::any(), SOON).expect("the first");
     server.attach(first.sender(), Signal::with(ATTACH, &[])).expect("room");
     let mut last = first.number();

@@ -125,7 +125,7 @@ fn a_hunt_finds_another_holder_of_a_name_when_the_first_is_gone() {
         assert_eq!(hunt(&hunter, "name"), first.spid());
         drop(first);
         assert_eq!(hunt(&hunter, "name"), second.spid(), "{stack:?}");
-        // A hunt that waits finds whoever comes, wherever that is.
+        // A hunt that waits finds an endpoint that comes, wherever that is.
         hunter.hunt("late", Signal::with(HUNT, &[])).expect("room");
         assert!(hunter.receive(&Select::only(&[HUNT]), BRIEFLY).is_none());
         let late = second.node().open(Some("late")).expect("free");

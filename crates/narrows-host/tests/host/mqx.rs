@@ -208,8 +208,8 @@ fn a_message_keeps_its_place_and_what_is_in_front_of_it() {
     assert_eq!((task.count(system), one.available_system()), (Ok(0), 4));
 }
 
-/// Each processor sends so many messages to each other, at most `ahead` of them unanswered; a
-/// thread each. Answers are the messages themselves. They come in order unless links end.
+/// Each processor sends `each` messages to each other, at most `ahead` of them unanswered; a thread
+/// each. Answers are the messages themselves. They come in order unless links end.
 fn load(all: &[Processor], each: u32, ahead: u32, in_order: bool) {
     let count = all.len() as u8;
     let start = std::sync::Barrier::new(all.len());

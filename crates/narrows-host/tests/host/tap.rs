@@ -1,4 +1,4 @@
-//! A tap: every message of two nodes, read by somebody who is neither.
+//! A tap: every message of two nodes, read by a process that has neither.
 
 use std::path::Path;
 use std::time::Duration;

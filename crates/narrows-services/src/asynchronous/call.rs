@@ -165,7 +165,7 @@ impl<W, Q: Payload + ?Sized, R: Payload + ?Sized> Turn<'_, W, Q, R> {
 impl<W, Q: ?Sized, R: ?Sized> Drop for Turn<'_, W, Q, R> {
     fn drop(&mut self) {
         self.client.calls.set(false);
-        // Wakes who waits for its turn, too.
+        // Wakes the call that waits for its turn, too.
         let Ok(mut node) = self.client.client.find().node().below() else { return };
         if let Some(flow) = self.started {
             node.abandon(flow);

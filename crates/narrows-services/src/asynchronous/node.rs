@@ -76,7 +76,7 @@ impl<W: Watch> Node<W> {
         self.node.serve::<Q, R>(service, function)
     }
 
-    /// Calls the node's functions, and lets in who subscribes to its topics, until it is dropped.
+    /// Calls the node's functions, and lets in subscribers to its topics, until it is dropped.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Descriptor`].

@@ -17,16 +17,16 @@ use crate::typed::{Payload, Typed};
 pub struct Publisher<W, T: ?Sized> {
     reactor: Rc<Reactor<W>>,
     publisher: publisher::Publisher<T>,
-    /// The place of whoever has it as a sink.
+    /// The place of the task that has it as a sink.
     #[cfg_attr(not(feature = "futures"), expect(dead_code))]
     ticket: Ticket,
 }
 
-/// Whoever waits for room. Dropped, it is woken by none.
+/// A task that waits for room. Dropped, it is woken by none.
 struct Wants<'a>(&'a Outlet, Deadline);
 
 impl Wants<'_> {
-    /// Looks whether there is room for so many bytes.
+    /// Looks whether there is room for `len` bytes.
     fn look(&self, len: usize) -> Result<Look<()>, Error> {
         let mut inner = self.0.inner()?;
         loop {
@@ -83,7 +83,7 @@ impl<W: Watch, T: Payload + ?Sized> Publisher<W, T> {
         self.reactor.wait(|| wants.look(len)).await
     }
 
-    /// Until so many subscribe.
+    /// Waits until at least this many subscribe.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Descriptor`].
@@ -109,7 +109,7 @@ impl<W: Watch, T: Typed> Publisher<W, T> {
 }
 
 impl<W: Watch, T: Typed> Publisher<W, [T]> {
-    /// As that of one value, for so many.
+    /// As [`loan`](Publisher::loan) of one value, for this many values.
     ///
     /// # Errors
     /// See [`Error`].
@@ -135,7 +135,7 @@ mod sink {
             let wants = Wants(&publisher.outlet, Deadline::within(None));
             let ready = reactor.poll(cx, ticket, || wants.look(0));
             if ready.is_pending() {
-                // It is woken by who takes, until it is asked again.
+                // A subscriber that takes a message wakes it, until it is asked again.
                 std::mem::forget(wants);
             }
             ready

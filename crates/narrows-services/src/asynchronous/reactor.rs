@@ -35,9 +35,9 @@ pub trait Watch {
 
 /// What a look came to.
 pub(super) enum Look<T> {
-    /// It is there.
+    /// What was looked for is there.
     Done(T),
-    /// It is looked again when something comes, and after so long.
+    /// It is looked again when something comes, and after this time.
     Again(Option<Duration>),
 }
 
@@ -159,7 +159,7 @@ impl<W: Watch> Reactor<W> {
         }
     }
 
-    /// Has the descriptor be readable after so long at the latest.
+    /// Has the descriptor be readable after `within` at the latest.
     fn wake_after(&self, within: Duration) -> Result<(), Error> {
         let within = within.clamp(Duration::from_nanos(1), LONGEST);
         let at = Instant::now() + within;

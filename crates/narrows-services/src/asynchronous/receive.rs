@@ -18,7 +18,7 @@ use crate::typed::Payload;
 pub struct Subscriber<W, T: ?Sized> {
     reactor: Rc<Reactor<W>>,
     subscriber: subscriber::Subscriber<T>,
-    /// The place of whoever has it as a stream.
+    /// The place of the task that has it as a stream.
     #[cfg_attr(not(feature = "futures"), expect(dead_code))]
     pub(super) ticket: Ticket,
 }
@@ -48,7 +48,7 @@ where
     Ok(Subscriber { reactor, subscriber, ticket })
 }
 
-/// Whoever waits for messages. Dropped, it is woken by none.
+/// A task that waits for messages. Dropped, it is woken by none.
 struct Armed<'a>(&'a Reader);
 
 impl Drop for Armed<'_> {

@@ -164,7 +164,7 @@ impl Ground {
         }
     }
 
-    /// Has a subscriber, of which nothing waits to be taken, hear so many publishers.
+    /// Has a subscriber, of which nothing waits to be taken, hear `count` publishers.
     pub fn hears(&self, subscribed: &Subscribed, count: usize) {
         let begin = spent();
         let Subscribed { site, subscriber, .. } = subscribed;

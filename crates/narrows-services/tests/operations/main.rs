@@ -2,7 +2,8 @@
 //! model of what `docs/SERVICES.md` says.
 //!
 //! `NARROWS_OPERATIONS=1000000 cargo test --release -p narrows-services --test operations --
-//! --nocapture` does so many operations instead of a few, and `NARROWS_SEED=7` those of one seed.
+//! --nocapture` does that number of operations instead of a few, and `NARROWS_SEED=7` those of one
+//! seed.
 
 mod ground;
 mod model;

@@ -104,13 +104,13 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// So many slots, which may become so many.
+    /// A topic with `slots` slots, which may become `most`.
     pub fn new((slots, most): (usize, usize), subscribers: usize, keeps: usize) -> Topic {
         let (readers, history) = Default::default();
         Topic { slots, most, subscribers, keeps, readers, history }
     }
 
-    /// Has at least so many slots more, if there may be so many.
+    /// Adds at least `least` slots, if there may be that many.
     fn grow(&mut self, least: usize) -> bool {
         let left = self.most - self.slots;
         let count = self.slots.min(left / 2).max(least);

@@ -54,7 +54,7 @@ impl Ground {
         self.did(["publish: topic", "publish: another"][usize::from(others > 0)]);
     }
 
-    /// Who subscribes to a topic.
+    /// The subscribers of a topic.
     fn of(&self, topic: usize) -> Vec<u64> {
         let of_topic = self.subscribed.iter().filter(|one| one.topic == topic);
         of_topic.map(|one| one.id).collect()

@@ -179,7 +179,8 @@ impl Ground {
         }
     }
 
-    /// All publishers of a topic have let in who is there, and let go who is gone.
+    /// All publishers of a topic have let in the subscribers that are there, and let go those that
+    /// are gone.
     fn attended(&mut self, topic: usize) {
         for Published { publisher, model, .. } in &mut self.topics[topic] {
             if let Some(publisher) = publisher {

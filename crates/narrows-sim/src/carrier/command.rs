@@ -15,8 +15,8 @@ const BYE: u32 = 3;
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
-    /// The port is asked for, for a frame with so many bytes of a header, which follow, and so many
-    /// of a payload.
+    /// The port is asked for, for a frame with `header` bytes of a header, which follow, and
+    /// `payload` bytes of a payload.
     Request { header: usize, payload: usize },
     /// What was asked for may be sent.
     Grant,

@@ -35,7 +35,7 @@ pub fn burst(chip: &Chip, port: usize, memory: usize, bytes: u32, way: Way) -> O
     }
     let took = Cell::new(None);
     let mut simulation = Simulation::new(chip, Settings::default());
-    // The interrupts are the other core's, so that they do not hold up who looks.
+    // The interrupts are the other core's, so that they do not hold up the side that looks.
     let ended = simulation.interrupt(far, "DMA", 0, |_| {});
     simulation.process(near, "transfer", 1, |cpu| {
         if way == Way::ToMemory {

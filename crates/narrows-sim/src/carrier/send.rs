@@ -126,7 +126,7 @@ impl Wire {
         let looks = if self.polls { LOOKS } else { 1 };
         let room = || !cpu.port_flag(self.port, self.end, Side::Transmit, Flag::Half);
         if !(0..looks).any(|_| room() || cpu.gone()) {
-            // Whatever keeps the other side for so long may need this core.
+            // Whatever has kept the other side for all these looks may need this core.
             let again = if self.polls { Some(LATER) } else { None };
             cpu.port_wait_room(self.port, self.end, self.moves.get(), again);
             return false;

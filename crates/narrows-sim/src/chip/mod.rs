@@ -97,8 +97,8 @@ pub struct Bus {
 pub enum Arbitration {
     /// Each in turn.
     RoundRobin,
-    /// Each in turn, so many transfers running: a number for each core and then each engine, in the
-    /// order of the file.
+    /// Each in turn, for its own number of transfers in a row: a number for each core and then each
+    /// engine, in the order of the file.
     Weighted(Vec<u32>),
 }
 
@@ -252,7 +252,7 @@ pub struct Timer {
 /// Doorbells of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupt {
-    /// What ringing takes at the one who rings: writing the mailbox.
+    /// What ringing takes of the core that rings: writing the mailbox.
     pub ring: Cost,
     /// From ringing until the core is interrupted.
     pub latency: Cost,
@@ -384,7 +384,7 @@ impl Core {
         self.functions.iter().find(|(of, _)| of == name).map_or(Cost::NONE, |(_, cost)| *cost)
     }
 
-    /// What serving a request of so many bytes takes beside its function.
+    /// What serving a request of `bytes` bytes takes beside its function.
     #[must_use]
     pub fn serving(&self, bytes: u32, in_place: bool) -> Time {
         let (mut all, mut end) = (Time::ZERO, bytes);

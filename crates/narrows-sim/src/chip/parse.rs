@@ -297,7 +297,7 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
     })
 }
 
-/// A cache whose lines are at least so long. What is never written has no rules for writing.
+/// A cache whose lines have at least `least` bytes. What is never written has no rules for writing.
 fn cache(table: &Table<'_>, least: u32, written: bool) -> Result<Cache, Mistake> {
     let line = table.power("line", least..=MOST_LINE)?;
     let ways = table.get("ways", "lines that an address can be in, from 1 to 64")?;

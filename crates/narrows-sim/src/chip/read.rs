@@ -49,8 +49,8 @@ impl<'a> Table<'a> {
         self.get(key, &a_size(&range))?.bytes(range)
     }
 
-    /// A list of what holds from so many bytes on, `from` in that range and rising; empty if it is
-    /// missing.
+    /// A list of what holds from a number of bytes on. That number is the key `from`, in the range
+    /// and rising. The list is empty if it is missing.
     pub(super) fn steps<T>(
         &self,
         key: &str,

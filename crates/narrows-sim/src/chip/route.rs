@@ -39,14 +39,14 @@ pub fn number(node: usize) -> u8 {
 }
 
 impl Net {
-    /// So many nodes in a line.
+    /// This number of nodes in a line.
     #[must_use]
     pub fn line(nodes: usize) -> Net {
         let links = (1..nodes).map(|node| [node - 1, node]).collect();
         Net { nodes, links, routes: Vec::new() }
     }
 
-    /// So many nodes in a ring.
+    /// This number of nodes in a ring.
     #[must_use]
     pub fn ring(nodes: usize) -> Net {
         let mut net = Net::line(nodes);
@@ -97,7 +97,7 @@ impl Net {
         self.walk(from, to).ok()
     }
 
-    /// The first node to which messages of a node travel over so many links.
+    /// The first node to which messages of a node travel over `hops` links.
     #[must_use]
     pub fn away(&self, from: usize, hops: usize) -> Option<usize> {
         (0..self.nodes).find(|to| self.way(from, *to).is_some_and(|way| way.len() == hops))

@@ -39,8 +39,8 @@ pub struct System {
     /// Its clock ticks on multiples of this, and timers end with a tick; nothing: they end at any
     /// moment.
     pub tick: Cost,
-    /// What each tick takes of the core, whoever runs, its interrupt's entry included; without
-    /// ticks, what the end of a timer takes.
+    /// What each tick takes of the core, whichever process runs, its interrupt's entry included;
+    /// without ticks, what the end of a timer takes.
     pub tick_service: Cost,
     /// What system calls take ([`crate::rtos`]); one that is left out takes nothing.
     pub calls: Vec<(Call, CallCost)>,

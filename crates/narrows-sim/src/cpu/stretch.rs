@@ -87,7 +87,7 @@ impl Stretch {
     /// As [`Stretch::copy`], but reads past the cache whatever the other stretch's memory is.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Stretch::copy`].
     pub fn copy_past(
         &self,
         to: u32,

@@ -137,7 +137,7 @@ impl<'a> Simulation<'a> {
     /// given back.
     ///
     /// # Panics
-    /// As there.
+    /// As [`Simulation::process`].
     pub fn foreign(
         &mut self,
         core: usize,

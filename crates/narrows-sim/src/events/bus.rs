@@ -300,8 +300,8 @@ impl Bus {
     }
 }
 
-/// Finds out that looks repeat: whoever waited begins when a look of another ends, so soon all lie
-/// to each other as they did before, and whatever came then comes again.
+/// Finds out that looks repeat: a process that waited begins when a look of another ends, so soon
+/// all lie to each other as they did before, and whatever came then comes again.
 struct Repeats {
     /// When the bus was free in an earlier state, whose look that was, and of each spinner when it
     /// asked next, and its looks until then.
@@ -399,8 +399,8 @@ mod tests {
         }
     }
 
-    /// What comes of looks: who asks when, and how many there were; who was last, and until when;
-    /// and which are to be noted.
+    /// What comes of looks: when each process asks, and how many looks there were; which process
+    /// was last, and until when; and which are to be noted.
     fn outcome(bus: &Bus) -> impl PartialEq + std::fmt::Debug {
         let each: Vec<_> = bus.spinners.iter().map(|one| (one.asked, one.looks)).collect();
         let first: Vec<_> = bus.first.iter().map(|(one, end)| (one.core, *end)).collect();

@@ -92,7 +92,7 @@ impl Ord for Entry {
 /// Bits of the number of an event: more than can be simulated in days. Subjects have the 18 above.
 const NUMBER: u32 = 44;
 
-/// So many are kept sorted: mostly no more are due soon, and a heap costs more than moving them.
+/// This many are kept sorted: mostly no more are due soon, and a heap costs more than moving them.
 const SOON: usize = 8;
 
 pub(super) struct Queue {

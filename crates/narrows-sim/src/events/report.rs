@@ -77,7 +77,7 @@ pub struct BusUse {
 }
 
 impl BusUse {
-    /// Looks at words had it, each for so long.
+    /// `looks` looks at words had it, `each` for that time.
     pub(super) fn looked(&mut self, looks: u64, each: Time) {
         self.transfers += looks;
         self.busy += each * looks;
@@ -208,7 +208,7 @@ pub enum Stuck {
     OutOfRange {
         /// When.
         at: Time,
-        /// Whose.
+        /// The process that made it.
         process: String,
         /// Which memory.
         memory: String,
@@ -223,14 +223,14 @@ pub enum Stuck {
     Barred {
         /// When.
         at: Time,
-        /// Whose.
+        /// The process that made it.
         process: String,
         /// Which memory.
         memory: String,
     },
     /// There is no room for the stack of a process.
     NoRoom {
-        /// Which.
+        /// The process.
         process: String,
     },
 }

@@ -191,7 +191,8 @@ pub(crate) struct State {
 const STILL: u32 = 1_000_000;
 
 impl State {
-    /// A chip at rest, with so many parts beside cores and engines that take time of their own.
+    /// A chip at rest, with this number of parts beside cores and engines that take time of their
+    /// own.
     pub fn new(chip: &Chip, settings: &Settings, parts: usize) -> State {
         let cores = chip.cores.iter().enumerate().map(|(at, core)| Core {
             switch: core.system.switch.at(core.clock) + chip.words(at, core.system.switch_words),

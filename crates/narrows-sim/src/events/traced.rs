@@ -139,7 +139,7 @@ impl State {
         let in_vain = self.processes[process].timer <= self.now;
         if let Some(trace) = &mut self.trace {
             let states = trace.states(process);
-            // Who has looked long enough goes on to sleep for the same.
+            // A process that has looked long enough goes on to sleep for the same.
             if !(in_vain && matches!(states.doing, Doing::Wait(_))) {
                 states.waits = None;
             }
@@ -193,7 +193,7 @@ impl State {
         }
     }
 
-    /// So many words are under way to an end of a port.
+    /// This many words are under way to an end of a port.
     pub(crate) fn trace_words(
         &mut self,
         end: (usize, usize),

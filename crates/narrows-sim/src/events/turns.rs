@@ -26,7 +26,7 @@ impl State {
     }
 
     /// Whether a transfer of the running process, which looks at a word again or does not, is over
-    /// before anything else happens but another's looks. If so it has had the bus for so long, and
+    /// before anything else happens but another's looks. If so it has had the bus for `time`, and
     /// now is its end.
     #[inline(always)]
     pub(crate) fn passes(

@@ -88,7 +88,7 @@ impl<'a> Value<'a> {
     /// A text.
     ///
     /// # Errors
-    /// It is none.
+    /// The value is no text.
     pub fn string(&self, expected: &str) -> Result<&'a str, Mistake> {
         self.as_str().ok_or_else(|| self.wrong(expected))
     }
@@ -96,7 +96,7 @@ impl<'a> Value<'a> {
     /// A list.
     ///
     /// # Errors
-    /// It is none.
+    /// The value is no list.
     pub fn array(&self, expected: &str) -> Result<Vec<Value<'a>>, Mistake> {
         self.as_array().ok_or_else(|| self.wrong(expected))
     }
@@ -116,7 +116,7 @@ impl<'a> Value<'a> {
     /// A table of these keys alone.
     ///
     /// # Errors
-    /// It is none, or has another key.
+    /// The value is no table, or has another key.
     pub fn table(&self, keys: &[&str]) -> Result<Table<'a>, Mistake> {
         self.any_table()?.only(keys)
     }
@@ -124,7 +124,7 @@ impl<'a> Value<'a> {
     /// A table with any keys.
     ///
     /// # Errors
-    /// It is none.
+    /// The value is no table.
     pub fn any_table(&self) -> Result<Table<'a>, Mistake> {
         self.any_table_or(A_TABLE)
     }
@@ -132,7 +132,7 @@ impl<'a> Value<'a> {
     /// As [`Value::any_table`], where something more than a table is expected.
     ///
     /// # Errors
-    /// It is none.
+    /// The value is no table.
     pub fn any_table_or(&self, expected: &str) -> Result<Table<'a>, Mistake> {
         self.as_table().ok_or_else(|| self.wrong(expected))
     }

@@ -28,7 +28,7 @@ impl std::error::Error for Unknown {}
 /// What the kernels of a chip keep.
 #[derive(Default)]
 pub(crate) struct Kernel {
-    /// By process.
+    /// What each process has been sent, by the process's number.
     mail: Vec<Mail>,
     pub semaphores: Vec<Counting>,
 }

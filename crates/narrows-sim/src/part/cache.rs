@@ -49,8 +49,8 @@ pub(crate) struct Cache {
     /// The lines' bytes, one behind the other.
     bytes: Vec<u8>,
     clock: u64,
-    /// An address names its set by these bits, behind so many that name a byte of a line: both are
-    /// powers of two.
+    /// An address names its set by the bits of `mask`, which lie behind `shift` bits that name a
+    /// byte of a line: sets and bytes of a line are powers of two.
     mask: u32,
     shift: u32,
     /// What was looked up in it, and what had to be brought.

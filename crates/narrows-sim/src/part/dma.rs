@@ -74,7 +74,7 @@ impl Controller {
     }
 }
 
-/// The controllers of a core that nobody has claimed, and who waits for one.
+/// The controllers of a core that nobody has claimed, and the processes that wait for one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool {
     free: u32,
@@ -86,7 +86,7 @@ impl Pool {
         Pool { free, waiting: Vec::new() }
     }
 
-    /// Takes one. False if there is none: who asked waits for one.
+    /// Takes one. False if there is none: the process that asked waits for one.
     pub fn claim(&mut self, interrupt: usize) -> bool {
         match self.free.checked_sub(1) {
             Some(left) => self.free = left,

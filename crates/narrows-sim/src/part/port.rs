@@ -12,7 +12,7 @@ pub(crate) enum Step {
     Word,
     /// The other end becomes the owner.
     Turn,
-    /// Nothing.
+    /// It does nothing.
     Rest,
 }
 

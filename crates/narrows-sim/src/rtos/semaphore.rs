@@ -16,8 +16,8 @@ impl Os {
         });
     }
 
-    /// Takes so much from this process's fast semaphore, and waits until it holds that. False if
-    /// the time is up first.
+    /// Takes `count` from this process's fast semaphore, and waits until it holds that much. False
+    /// if the time is up first.
     pub fn wait_fsem(&self, count: u32, within: Time) -> bool {
         self.charge(Call::WaitFsem);
         let took = self.wait(within, "its fast semaphore".into(), |kernel, own| {

@@ -19,9 +19,9 @@ struct Bus {
     row: Option<Row>,
     /// How many wait for it.
     waiting: Option<Row>,
-    /// Who had it last, from when until when: one that goes on at once is one stretch.
+    /// Which process had it last, from when until when: one that goes on at once is one stretch.
     had: Option<(usize, u64, u64)>,
-    /// Who look by it again and again, whenever nobody else has it, and since when.
+    /// The processes that look by it again and again, whenever nobody else has it, and since when.
     looks: Option<(Vec<usize>, u64)>,
 }
 
@@ -99,7 +99,7 @@ impl Tracer {
         file.stretch(row, (from, to), (Category::Bus, "packet"));
     }
 
-    /// So many wait for a bus.
+    /// `count` cores wait for a bus.
     pub fn bus_awaited(&mut self, bus: usize, count: usize, now: Time) {
         let (group, at) = (self.shared_group(), self.at(now));
         let file = self.file.clone();

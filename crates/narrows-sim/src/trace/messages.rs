@@ -42,7 +42,7 @@ impl Tracer {
         self.number << 56 | ring << 49 | sender | u64::from(passage.number)
     }
 
-    /// The stack notes something. Ends of links are numbered in pairs; `peer` is who is at the
+    /// The stack notes something. Ends of links are numbered in pairs; `peer` is the node at the
     /// other end of the one that something is sent on.
     pub fn noted(&mut self, process: usize, note: &Note, peer: &str, now: Time) {
         match *note {

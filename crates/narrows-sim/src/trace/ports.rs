@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub(super) type Ports = HashMap<(usize, usize), (Row, usize)>;
 
 impl Tracer {
-    /// So many words are under way to an end of a port, whose row has this name.
+    /// `words` words are under way to an end of a port, whose row has this name.
     pub fn has_words(
         &mut self,
         end: (usize, usize),

@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(5));
-/// So many calls of 128 bytes, and a whole number of those of 32 KiB, use each block that is long
+/// This many calls of 128 bytes, and a whole number of those of 32 KiB, use each block that is long
 /// enough.
 const CALLS: usize = 80;
 

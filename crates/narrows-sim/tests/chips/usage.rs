@@ -6,7 +6,7 @@ use narrows_sim::time::Time;
 
 /// A cycle of the small chip.
 const CYCLE: Time = Time::nanos(10);
-/// A word of its first memory has the bus for so long, and a line of its second.
+/// For how long a word of its first memory has the bus, and a line of its second.
 const WORD: Time = Time::nanos(30);
 const LINE: Time = Time::nanos(170);
 

@@ -146,7 +146,7 @@ impl<'s> FlowState<'s> {
         strategy.map_or(0, |strategy| picos(strategy.at_callee().pause()))
     }
 
-    /// The same as it is.
+    /// The same by the strategy that it has; 0 if it has not begun.
     pub(super) fn looks(&self) -> u64 {
         if self.waits { 0 } else { self.looks_by(self.has()) }
     }

@@ -157,7 +157,7 @@ impl<'a, 's> Controller<'a, 's> {
         Ok(())
     }
 
-    /// All flows together may take so much of the calling core from now on, in parts per million.
+    /// All flows together may take `load` of the calling core from now on, in parts per million.
     ///
     /// # Errors
     /// [`ControlError::Budget`] for nothing.
@@ -179,8 +179,8 @@ impl<'a, 's> Controller<'a, 's> {
         &self.costs
     }
 
-    /// A response took so long, more than its deadline. What it was beyond the bound is allowed for
-    /// from now on, for a while.
+    /// A response took `latency`, which is more than its deadline. What it was beyond the bound is
+    /// allowed for from now on, for a while.
     ///
     /// # Errors
     /// [`ControlError::Unknown`].

@@ -89,7 +89,7 @@ impl<'s> Controller<'_, 's> {
         delays.fold(0, u64::saturating_add)
     }
 
-    /// The same as all others are that have begun.
+    /// The same, if every other flow that has begun keeps its strategy.
     pub(super) fn beside_as_is(&self, own: usize) -> u64 {
         self.beside(own, |_, state| (!state.waits).then(|| state.has()))
     }

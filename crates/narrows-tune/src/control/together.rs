@@ -17,8 +17,7 @@ use crate::optimise::MAX_DSPS;
 const KINDS: usize = 6;
 /// Classes of a flow's strategies of which the cheapest is tried.
 const CLASSES: usize = 32;
-/// A class whose cheapest takes so many times as much as what is planned takes together no less:
-/// in halves.
+/// A class whose cheapest takes this many halves of what is planned takes together no less.
 const FAR: u64 = 3;
 /// Turns of the queue for a plan that is not compared with others.
 const TURNS: u32 = 100_000;

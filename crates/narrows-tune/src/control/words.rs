@@ -134,15 +134,15 @@ pub struct Decision {
 /// A flow that is to change its strategy, or the DSP that serves it, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// Which.
+    /// The flow.
     pub flow: Handle,
     /// What it has.
     pub from: Strategy,
     /// What it is to have.
     pub to: Strategy,
-    /// The DSP that serves it from then on, and whether that is another than before.
+    /// The DSP that serves it from then on.
     pub dsp: u8,
-    /// See above.
+    /// Whether that DSP is another than before.
     pub moves: bool,
     /// Why.
     pub reason: Reason,

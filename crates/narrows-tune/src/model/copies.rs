@@ -53,7 +53,7 @@ impl Work {
 }
 
 /// By how much longer either side copies a part while the other one copies the next, if one is
-/// worked off in so much time: copies lie to each other as they happen to.
+/// worked off in the time `each`: copies lie to each other as they happen to.
 pub(super) fn pipelined(costs: &Costs, parts: &Parts, each: u64) -> u64 {
     let [here, there] = parts.copied.map(|copied| u128::from(sum(&copied)));
     let at_once = here.min(u128::from(each)) * there.min(u128::from(each));

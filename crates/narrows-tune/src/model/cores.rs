@@ -18,8 +18,8 @@ pub(super) struct Core {
     pub rung: bool,
     /// Whether a bell ended the last wait. One that was rung with it ends no other sleep.
     pub woken: bool,
-    /// When one of the timers that always run ends, and all others with it so many periods before
-    /// or later.
+    /// When one of the timers that always run ends. All others end with it, a number of periods
+    /// before or later.
     pub ends: u64,
     /// How long it looks before it sleeps.
     window: u64,
@@ -55,13 +55,13 @@ fn seen(base: u64, there: u64, apart: u64, tick: u64) -> (u64, u64) {
 }
 
 impl Core {
-    /// Works for so long.
+    /// Works for this time.
     pub fn work(&mut self, time: u64) {
         self.at = self.at.saturating_add(time);
         self.busy = self.busy.saturating_add(time);
     }
 
-    /// Goes on at a moment, after so much of its time.
+    /// Goes on at a moment, after it was `busy` for that much of its time.
     fn go_on(&mut self, at: u64, busy: u64) {
         self.at = at.saturating_add(busy);
         self.busy = self.busy.saturating_add(busy);
@@ -72,7 +72,7 @@ impl Core {
         self.work(until.saturating_sub(self.at));
     }
 
-    /// Sleeps until a moment, with nothing to wait for. It goes on so much `late`.
+    /// Sleeps until a moment, with nothing to wait for. It goes on later than that, by `late`.
     pub fn sleep(&mut self, side: &Side<u64>, until: u64, late: u64) {
         let woken = up(until, side.tick).saturating_add(late);
         self.busy = self.busy.saturating_add(side.timer);

@@ -33,7 +33,7 @@ impl<T: Copy> Idle<T> {
 }
 
 impl Idle<u64> {
-    /// The part of `most` that a call takes which comes so long after the one before.
+    /// The part of `most` that a call takes which comes `apart` after the one before.
     fn part(&self, most: u64, apart: u64) -> u64 {
         if apart >= self.after {
             return most;
@@ -41,8 +41,8 @@ impl Idle<u64> {
         super::part(most, apart, self.after)
     }
 
-    /// Time that a call takes the calling core more, which waits so, if it comes so long after the
-    /// one before. A core that spins has not slept.
+    /// Time that a call takes the calling core more, which waits by `how`, if it comes `apart`
+    /// after the one before. A core that spins has not slept.
     pub(super) fn busy(&self, how: Notification, apart: u64) -> u64 {
         match how {
             // Hybrid mostly sleeps for what comes so late.

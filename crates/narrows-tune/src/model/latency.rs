@@ -8,7 +8,7 @@ use super::parameters::Costs;
 use super::parts::Parts;
 use super::{Flow, Latency, picos, sum};
 
-/// When the last part of a request is back, of which one takes so long alone.
+/// When the last part of a request is back, of which one takes the time `alone` by itself.
 fn behind(alone: u64, parts: &Parts, pace: &Pace) -> u64 {
     let each = match pace.depth {
         1 => alone,

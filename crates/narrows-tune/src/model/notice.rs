@@ -151,8 +151,8 @@ pub(super) fn always(costs: &Costs, how: Notification) -> Option<u64> {
     }
 }
 
-/// Time of the calling core for learning of a part's response, where so many parts are under way:
-/// between two it has so much time, and one takes so long to come.
+/// Time of the calling core for learning of a part's response, where `under_way` parts are under
+/// way: between two it has the time `idle`, and one takes `turnaround` to come.
 pub(super) fn pipelined(
     costs: &Costs,
     strategy: &Strategy,

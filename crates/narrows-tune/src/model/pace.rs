@@ -36,7 +36,7 @@ pub(super) struct Pace {
     pub gathered: u64,
 }
 
-/// Messages that may be at the cores at once, if one takes so long there.
+/// Messages that may be at the cores at once, if one takes the time `each` there.
 pub(super) fn at_once(flow: &Flow, pace: &Pace, each: u64) -> u64 {
     let Pace { period: Some(period), burst, depth, .. } = *pace else { return pace.depth };
     let all = sum(&[each.saturating_mul(burst), picos(flow.jitter)]);

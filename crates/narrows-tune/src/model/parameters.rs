@@ -41,7 +41,7 @@ impl<T: Copy + Default> Pool<T> {
         pool
     }
 
-    /// Copying a payload of so many bytes. A longer one than was thought of is copied as the
+    /// Copying a payload of this many bytes. A longer one than was thought of is copied as the
     /// longest.
     pub fn of(&self, bytes: u32) -> Access<T> {
         let used = self.spans.iter().take_while(|span| span.longest > 0);
@@ -310,14 +310,14 @@ impl<T: Copy> Side<T> {
 }
 
 impl Access<f64> {
-    /// What two payloads of so many bytes take, one written and one read, in seconds.
+    /// What two payloads of this many bytes take, one written and one read, in seconds.
     pub fn both(&self, bytes: u32) -> f64 {
         2.0 * self.block + (self.write + self.read) * f64::from(bytes)
     }
 }
 
 impl Pool<f64> {
-    /// What two payloads of so many bytes take, as of [`Access::both`].
+    /// What two payloads of this many bytes take, as of [`Access::both`].
     pub fn both(&self, bytes: u32) -> f64 {
         self.of(bytes).both(bytes)
     }

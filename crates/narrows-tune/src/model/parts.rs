@@ -57,8 +57,8 @@ fn goes_on(flow: &Flow, strategy: &Strategy, how: Notification) -> u64 {
     }
 }
 
-/// What a copy takes that the other core looks during for so long: `alone` without that, `looked`
-/// at all the time.
+/// What a copy takes during which the other core looks for the time `until`: it takes `alone` if
+/// the other core does not look, and `looked` if that looks all the time.
 fn slowed(alone: u64, looked: u64, until: u64) -> u64 {
     if until >= looked {
         return looked.max(alone);

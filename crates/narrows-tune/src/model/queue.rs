@@ -252,8 +252,8 @@ impl Walk<'_> {
         any
     }
 
-    /// What the calling core works for longer, because the other ones copy meanwhile, or it copies,
-    /// if it begins now, would take so long alone, and copies at first.
+    /// What the calling core works for longer, because the other ones copy meanwhile, or it copies.
+    /// It begins now, would take `time` alone, and copies for the time `copied` at first.
     fn slower(&mut self, time: u64, copied: u64) -> u64 {
         if self.costs.disturbed == 0 && (self.costs.contended == 0 || copied == 0) {
             return 0;

@@ -9,7 +9,7 @@ pub(super) fn stream(period: u64, service: u64) -> Stream {
     Stream { period: period * NS, service: service * NS, ..Stream::default() }
 }
 
-/// With so much for sending and for taking.
+/// With these times for sending and for taking.
 pub(super) fn called(send: u64, take: u64, one: Stream) -> Stream {
     Stream { send: send * NS, take: take * NS, ..one }
 }

@@ -22,16 +22,15 @@ pub struct Stream {
     pub together: u16,
     /// Parts of a request that is cut, each a message; 1 if it is not.
     pub parts: u16,
-    /// How its responses are awaited, and how the other core awaits its requests.
+    /// How its responses are awaited.
     pub how: Notification,
-    /// See above.
+    /// How the other core awaits its requests.
     pub callee: Notification,
     /// The core that serves it.
     pub dsp: u8,
-    /// Time of the calling core until a message is handed over, and what it waits for its engine
-    /// meanwhile.
+    /// Time of the calling core until a message is handed over.
     pub send: u64,
-    /// See above.
+    /// What the calling core waits for its engine meanwhile.
     pub send_wait: u64,
     /// Time of the other core for each message, beside learning of it, waiting for its engine
     /// included.

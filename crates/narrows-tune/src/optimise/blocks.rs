@@ -16,7 +16,7 @@ pub struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// Whether they are those of so many choices.
+    /// Whether they are those of this number of choices.
     pub(super) fn are_of(&self, choices: usize) -> bool {
         self.needs.len() == choices * self.there.len()
     }

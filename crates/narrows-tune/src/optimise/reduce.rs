@@ -13,7 +13,7 @@ pub struct Kept {
     pub(super) number: u16,
 }
 
-/// A step along the hull of a group: so much cheaper, for so much more memory.
+/// A step along the hull of a group: cheaper by `saves`, for `memory` bytes more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     pub(super) saves: u32,
@@ -109,7 +109,7 @@ impl Sums {
         least
     }
 
-    /// Whether these DSPs have so much.
+    /// Whether these DSPs have as much memory and work as this takes.
     fn fit(&self, dsps: &[Dsp]) -> Result<(), Unsolved> {
         let sum = |of: &dyn Fn(&Dsp) -> u32| dsps.iter().map(|dsp| u64::from(of(dsp))).sum();
         let [memory, work]: [u64; 2] = [sum(&|dsp| dsp.memory), sum(&|dsp| dsp.work)];

@@ -12,7 +12,7 @@ pub(super) struct Relaxed {
     pub cost: u64,
     /// The group with a flow between two choices; none if the relaxation is whole by itself.
     pub between: Option<u16>,
-    /// What a byte of each memory is worth to it: so much saved for so many bytes.
+    /// What a byte of each memory is worth to it: what is saved, and for how many bytes.
     pub worth: [(u64, u64); MAX_DSPS],
 }
 

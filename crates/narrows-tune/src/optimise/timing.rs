@@ -20,7 +20,7 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// Both.
+    /// The delay by both together.
     #[must_use]
     pub fn and(self, more: Delay) -> Delay {
         Delay {
@@ -30,7 +30,7 @@ impl Delay {
         }
     }
 
-    /// So many times that.
+    /// This delay `count` times.
     #[must_use]
     pub fn times(self, count: u64) -> Delay {
         Delay {
@@ -88,13 +88,13 @@ impl Default for Slack {
 }
 
 impl Slack {
-    /// Whether the deadline holds and the flow keeps pace, if others delay it by so much. If it
+    /// Whether the deadline holds and the flow keeps pace, if others delay it by `delay`. If it
     /// bears a delay, it bears any that is less.
     pub fn bears(&self, delay: Delay) -> bool {
         self.worst(delay).is_some_and(|worst| worst <= self.deadline)
     }
 
-    /// The longest that a response takes if others delay the flow by so much; none if it does not
+    /// The longest that a response takes if others delay the flow by `delay`; none if it does not
     /// keep pace. One that may fall behind for a while has to catch up: of the requests that come
     /// until then, each waits for those before it and for what others ask of the cores meanwhile.
     pub fn worst(&self, delay: Delay) -> Option<u64> {
@@ -232,7 +232,7 @@ impl Deadlines<'_> {
         self.own.get(choice).copied().unwrap_or_default()
     }
 
-    /// Whether they are those of so many choices.
+    /// Whether they are those of this number of choices.
     pub(super) fn are_of(&self, choices: usize) -> bool {
         let ways = self.ways;
         let known = |all: &[u16]| all.iter().all(|way| usize::from(*way) < ways);

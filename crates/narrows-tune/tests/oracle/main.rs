@@ -60,7 +60,7 @@ fn draw(number: u64) -> Drawn {
     sized(number, 4..=10, 16)
 }
 
-/// So many flows, with up to so many choices each.
+/// A number of flows out of `flows`, with up to `most` choices each.
 fn sized(number: u64, flows: RangeInclusive<u16>, most: u16) -> Drawn {
     let mut random = Rng::with_seed(number);
     let dsps = 1 + (number % 4) as usize;

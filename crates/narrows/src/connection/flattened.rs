@@ -106,8 +106,8 @@ impl Flattened {
         self.flow.attend(frames, now)
     }
 
-    /// Takes one frame, if one has come, and so at most one signal. `make` gives a buffer for so
-    /// many bytes, or none.
+    /// Takes one frame, if one has come, and so at most one signal. `make` gives a buffer for as
+    /// many bytes as it is asked for, or none.
     #[inline]
     pub fn receive<F: Frames>(
         &mut self,

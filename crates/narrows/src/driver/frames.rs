@@ -104,7 +104,7 @@ pub trait Frames {
     fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame>;
 
     /// Whether the medium knows, behind a frame that was released, that no other had come yet. It
-    /// may have by now, so whoever is told so waits for the medium as usual.
+    /// may have by now, so a sender that is told so waits for the medium as usual.
     fn is_drained(&mut self) -> bool {
         false
     }

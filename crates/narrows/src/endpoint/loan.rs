@@ -117,7 +117,7 @@ impl<P: Platform> Node<P> {
     /// ```
     ///
     /// # Safety
-    /// As of [`Held::trusted`].
+    /// As for [`Held::trusted`].
     pub unsafe fn lent_bytes(&self, lent: &Lent) -> Option<&[u8]> {
         let offset = self.with_taken(lent, |arrived| {
             let block = arrived.taken.descriptor.block?;

@@ -41,7 +41,7 @@ impl<P: Platform> Inlet<P> {
     }
 
     /// Takes the next entry if one is there and it is a packet, in a region of a layout, both of
-    /// which are asked for then and are of the link's peer, and has it kept. Whether so much was
+    /// which are asked for then and are of the link's peer, and has it kept. Whether enough was
     /// taken that it is to be [credited](Node::credit). It does not see whether the link has ended,
     /// and does not keep it.
     #[inline(always)]
@@ -203,8 +203,8 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Takes the next entry if one is there and it is a word of `len` bytes, and whether so much
-    /// was taken that it is to be [credited](Node::credit).
+    /// Takes the next entry if one is there and it is a word of `len` bytes, and whether enough was
+    /// taken that it is to be [credited](Node::credit).
     #[inline(always)]
     pub fn take_word(&mut self, from: &mut Inlet<P>, len: u32) -> Option<(u64, bool)> {
         let taken = from.side.take_word(len);

@@ -18,7 +18,7 @@ const TURN: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Served {
-    /// So many calls' messages were served; one may carry several calls.
+    /// This many messages of calls were served; one may carry several calls.
     Calls(usize),
     /// A link came up or was lost: see [`Node::links`] and
     /// [`LinkView::check`](super::LinkView::check).

@@ -279,7 +279,7 @@ impl<P: Platform> Node<P> {
     }
 }
 
-/// From one end of the timer to the next, of those who look by one that always runs.
+/// From one end of the timer to the next, of those that look by one that always runs.
 fn timer(how: Notification) -> Option<Duration> {
     match how {
         Notification::Timer { every } => Some(every),

@@ -34,7 +34,7 @@ pub(super) struct Places<P: Platform> {
 }
 
 impl<P: Platform> Places<P> {
-    /// So many places.
+    /// This number of places.
     ///
     /// # Errors
     /// No storage.

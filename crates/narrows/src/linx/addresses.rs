@@ -89,7 +89,8 @@ impl<P: Platform, B> Handler<P, B> {
         }
     }
 
-    /// Closes an endpoint of this node: its hunts and attaches end, and whoever knows it is told.
+    /// Closes an endpoint of this node: its hunts and attaches end, and every node that knows it is
+    /// told.
     ///
     /// # Errors
     /// [`HandlerError::Unknown`].
@@ -198,7 +199,8 @@ impl<P: Platform, B> Handler<P, B> {
         spid.filter(|spid| self.check_own(*spid).is_ok()).or_else(by_name)
     }
 
-    /// The address here of who is at the other end of a link, if it was who sent over it last.
+    /// The address here of the endpoint at the other end of a link, if that endpoint sent over it
+    /// last.
     #[inline]
     #[must_use]
     pub fn last(&self, link: u16, spid: Spid) -> Option<Spid> {

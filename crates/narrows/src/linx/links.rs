@@ -10,8 +10,8 @@ use crate::platform::Platform;
 pub(super) struct Unit {
     pub name: Name,
     pub up: bool,
-    /// Who sent last, by the address there and by that here, while it is there: most likely the
-    /// next who does.
+    /// The endpoint that sent last, by the address there and by that here, while it is there: most
+    /// likely the next that sends.
     pub last: Option<[Spid; 2]>,
     /// Its peer has been told of what is gone up to this number.
     pub told: u32,

@@ -5,9 +5,9 @@
 //!
 //! A hunt waits until the name appears. A path leads through links: `node1/consumer` is the
 //! endpoint `consumer` of the node at the other end of the link `node1`, and a path through several
-//! links makes the nodes between pass signals on. Whoever is found gets an address of this node
-//! ([`Spid`]), and so does whoever sends a signal. The same endpoint has another on every node,
-//! unless nodes have their addresses in common ([`Limits::common`]).
+//! links makes the nodes between pass signals on. An endpoint that is found gets an address of this
+//! node ([`Spid`]), and so does one that sends a signal. The same endpoint has another on every
+//! node, unless nodes have their addresses in common ([`Limits::common`]).
 //!
 //! Its files: `addresses` has endpoints and what is attached to them, `table` what each address
 //! stands for, `hunts` and `paths` how they are found, `links` what comes and goes with a link,
@@ -54,10 +54,10 @@ pub struct Limits {
     /// waits for it, and a name without links is also looked for at the node of that name. See
     /// [`Handler::wanted`].
     pub roaming: bool,
-    /// Whether nodes have their addresses in common: whoever opens endpoints gives each an address
-    /// that no other has on any of the nodes ([`Handler::open_as`]), and an endpoint has the same
-    /// address on every node. Links get the addresses behind this one, which no endpoint has.
-    /// Otherwise each node gives addresses of its own.
+    /// Whether nodes have their addresses in common: the caller that opens endpoints gives each an
+    /// address that no other has on any of the nodes ([`Handler::open_as`]), and an endpoint has
+    /// the same address on every node. Links get the addresses behind this one, which no endpoint
+    /// has. Otherwise each node gives addresses of its own.
     pub common: Option<u32>,
 }
 

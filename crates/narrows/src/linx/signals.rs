@@ -14,7 +14,7 @@ pub trait Adaption {
     /// A buffer with these bytes, for a signal of the handler's own; none if there is no memory
     /// now.
     fn make(&mut self, bytes: &[u8]) -> Option<Self::Buffer>;
-    /// Copies the first bytes of a signal. False if there are not so many.
+    /// Copies the first bytes of a signal. False if it has fewer than `to`.
     fn read(&self, buffer: &Self::Buffer, to: &mut [u8]) -> bool;
     /// Gives a buffer back.
     fn free(&mut self, buffer: Self::Buffer);

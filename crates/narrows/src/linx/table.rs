@@ -147,7 +147,7 @@ impl<P: Platform, B> Handler<P, B> {
     }
 
     /// Puts something with its address into the table: at the first place that is free behind its
-    /// home, so that whoever looks finds it before a free one. If none is free, what is over makes
+    /// home, so that a look-up finds it before a free one. If none is free, what is over makes
     /// room.
     pub(super) fn put(&mut self, what: What, spid: Spid) -> Option<()> {
         let home = self.home.of(spid);

@@ -11,7 +11,7 @@ const VERSION: u32 = 0;
 const LENGTH: u32 = 1;
 const FIRST: u32 = 2;
 
-/// Bytes of a page of so many words, a power of two, that its owner's bytes may take.
+/// Bytes of a page that its owner's bytes may take; the page has `words` words, a power of two.
 #[must_use]
 pub fn page_room(words: u32) -> u32 {
     words.saturating_sub(FIRST).saturating_mul(4)
@@ -31,7 +31,8 @@ pub fn write_page<W: WordsMut>(page: &W, fence: impl FnOnce(), bytes: &[u8]) {
         word.iter_mut().zip(four).for_each(|(to, from)| *to = *from);
         page.store(at, u32::from_le_bytes(word));
     }
-    // Release: pairs with the acquire in `read_page`. Who sees the even version sees the words.
+    // Release: pairs with the acquire in `read_page`. A reader that sees the even version sees the
+    // words.
     page.store_release(VERSION, (version | 1).wrapping_add(1));
 }
 

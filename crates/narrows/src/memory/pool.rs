@@ -338,7 +338,8 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
             self.lent -= freed;
             done += freed;
         }
-        // For who reads the books alone: what the peer has returned beyond this is not lent.
+        // For a process that reads the books alone: what the peer has returned beyond this is not
+        // lent.
         if let Some(back) = self.books.last_mut() {
             *back = back.wrapping_add(count as u16);
         }

@@ -1,5 +1,5 @@
-//! A link's memory as somebody sees it who is neither of its ends: by loads alone, so that the ends
-//! do not notice. Counts are of a moment each, and wrap round at 2³².
+//! A link's memory as a process sees it that is neither of its ends: by loads alone, so that the
+//! ends do not notice. Counts are of a moment each, and wrap round at 2³².
 
 use super::{Block, Corrupt, Descriptor, IN_SLOT, Layout, Ring};
 use crate::platform::{Memory, OutOfRange, Words};
@@ -42,7 +42,7 @@ pub enum Glimpse {
     NotYet,
     /// A later one has taken its slot, or may be taking it.
     Overwritten,
-    /// It is there.
+    /// The entry, which is in its slot.
     There(Descriptor),
     /// What is there is no message.
     Nonsense,
@@ -100,8 +100,8 @@ impl<Q: Memory> Sight<Q> {
     }
 
     /// The entry of this number, from 1, that its owner sent on a ring, and what its slot has of
-    /// the payload. Whoever looks has no part in the protocol: a sender waits for its receiver
-    /// alone.
+    /// the payload. The process that looks has no part in the protocol: a sender waits for its
+    /// receiver alone.
     ///
     /// # Errors
     /// There is no such channel.

@@ -68,7 +68,7 @@ impl core::error::Error for Broken {
 pub enum Frame {
     /// A link begins.
     Hello {
-        /// Who sends it.
+        /// The processor that sends it.
         processor: u8,
         /// Bytes of the longest message it takes.
         longest: u32,
@@ -145,8 +145,8 @@ impl Frame {
         own + 2 * credit.len()
     }
 
-    /// Reads the header of a frame of `len` bytes, with so many classes. Returns it, its length,
-    /// and the credit for messages of each class from 1 on, if it has some.
+    /// Reads the header of a frame of `len` bytes, with this number of classes. Returns it, its
+    /// length, and the credit for messages of each class from 1 on, if it has some.
     ///
     /// # Errors
     /// [`Broken::Kind`] or [`Broken::Version`].

@@ -11,11 +11,11 @@
 //! ([`Processor::serve`]) sends it, frees it, and receives what comes into a pool of its own. A
 //! message that is received may be freed, or sent on as it is.
 //!
-//! A [`Message`] is a name, which may be copied: whoever uses one that was freed or sent gets an
-//! error. Whether a message arrives: a send to a queue here fails if it is closed or full. Behind a
-//! link nobody waits for a queue: a message that finds it closed or full, or the pool empty, is
-//! dropped and [counted](Counts) there. Everything else that can keep a message from its target is
-//! counted too.
+//! A [`Message`] is a name, which may be copied: a task that uses one that was freed or sent gets
+//! an error. Whether a message arrives: a send to a queue here fails if it is closed or full.
+//! Behind a link nobody waits for a queue: a message that finds it closed or full, or the pool
+//! empty, is dropped and [counted](Counts) there. Everything else that can keep a message from its
+//! target is counted too.
 //!
 //! Nothing here waits, allocates or calls back: what runs it waits, and asks for
 //! [notices](Processor::notice).
@@ -91,7 +91,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Messages in the IPC service's pool, on a processor with so many links.
+    /// Messages in the IPC service's pool, on a processor with this number of links.
     #[must_use]
     pub fn service(&self, links: usize) -> usize {
         links * usize::from(self.hops) * usize::from(self.quota) + usize::from(self.delivered)
@@ -216,8 +216,8 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         self.counts
     }
 
-    /// Makes a pool of `initial` messages of so many bytes (`_msgpool_create`). It grows by `grow`
-    /// when it is empty, up to `limit`; without end, if that is 0.
+    /// Makes a pool of `initial` messages of this many bytes (`_msgpool_create`). It grows by
+    /// `grow` when it is empty, up to `limit`; without end, if that is 0.
     ///
     /// # Errors
     /// See [`PoolError`].
@@ -268,7 +268,7 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         self.pools.take(pool).map(|at| self.pools.name(at))
     }
 
-    /// Takes the smallest message of the system pools that has so many bytes (`_msg_alloc_system`).
+    /// Takes the smallest message of the system pools that has `bytes` bytes (`_msg_alloc_system`).
     /// Its header has that size.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub trait Supply {
         make: impl FnMut(usize) -> T,
     ) -> Result<Self::Slice<T>, NoStorage>;
 
-    /// Memory of so many bytes, if there is any. It is dropped with its pool.
+    /// Memory of this many bytes, if there is any. It is dropped with its pool.
     fn make(&mut self, bytes: usize) -> Option<Self::Buffer>;
 
     /// Copies the first bytes of one message to another: what a broadcast needs, and nothing else.
@@ -143,7 +143,7 @@ impl<S: Supply> Pools<S> {
         Ok(Pools { blocks, pools, supply, made: 0, spare: NONE, lives: 0 })
     }
 
-    /// Makes a pool of `initial` messages of so many bytes, which grows by `grow` when it is empty,
+    /// Makes a pool of `initial` messages of `bytes` bytes, which grows by `grow` when it is empty,
     /// up to `limit`, or without end if that is 0.
     pub fn create(
         &mut self,
@@ -191,7 +191,7 @@ impl<S: Supply> Pools<S> {
         pool.filter(|pool| pool.life == id.life)
     }
 
-    /// Makes so many messages more. Returns how many there was memory for.
+    /// Makes `more` messages. Returns how many there was memory for.
     fn grow(&mut self, id: PoolId, more: u16) -> u16 {
         let Some(Some(pool)) = self.pools.get_mut(usize::from(id.at)) else { return 0 };
         for n in 0..more.min(pool.limit.saturating_sub(pool.made)) {
@@ -236,7 +236,8 @@ impl<S: Supply> Pools<S> {
         Ok(taken)
     }
 
-    /// The system pool of the smallest messages that have so many bytes and that it has one of.
+    /// Takes a message of at least `bytes` bytes: of the system pools that have one left, that of
+    /// the smallest messages.
     pub fn take_system(&mut self, bytes: u32) -> Result<u16, PoolError> {
         let mut least = bytes;
         loop {

@@ -14,7 +14,7 @@ pub struct Broadcast {
 
 impl<S: Supply, N: Clone> Processor<S, N> {
     /// Sends a message to the queue that its header names, with the urgency that it names
-    /// (`_msgq_send`). Whoever receives it has it then.
+    /// (`_msgq_send`). The task that receives it has it then.
     ///
     /// # Errors
     /// See [`SendError`]; the message is still the sender's.

@@ -95,7 +95,7 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         Ok(true)
     }
 
-    /// So many bytes of a message have been sent.
+    /// This many bytes of a message have been sent.
     fn sent(&mut self, link: usize, at: u16, bytes: u32) {
         let whole = bytes == self.pools.blocks[index(at)].header.size;
         let known = &mut self.links[link];

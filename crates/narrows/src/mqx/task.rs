@@ -13,8 +13,8 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         self.open_for(Owner::Task(task), number, limit, None)
     }
 
-    /// Opens a queue that any task and any interrupt may take messages of, and that notifies
-    /// whoever opened it of each message (`_msgq_open_system`).
+    /// Opens a queue that any task and any interrupt may take messages of, and that notifies the
+    /// program that opened it of each message (`_msgq_open_system`).
     ///
     /// # Errors
     /// [`QueueError::InUse`] or [`QueueError::TooMany`].

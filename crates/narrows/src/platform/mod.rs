@@ -324,7 +324,7 @@ pub trait Platform: Sized {
     /// are written. Called as [`Platform::storage`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`Platform::storage`].
     fn zeroed(&self, len: usize) -> Result<Self::Slice<u8>, NoStorage> {
         self.storage(len, |_| 0)
     }

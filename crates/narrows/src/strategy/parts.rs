@@ -25,14 +25,14 @@ impl Parts {
         (1..=self.count).contains(&self.at_once)
     }
 
-    /// Units of the longest part of so many.
+    /// Units of the longest part, if `units` units are cut.
     #[must_use]
     pub fn longest(self, units: usize) -> usize {
         units.div_ceil(usize::from(self.count.max(1)))
     }
 
-    /// Where each part lies of so many bytes, in units of so many each: none is by more than a unit
-    /// longer than another, but for the last, which has what is left.
+    /// Where each part lies if `bytes` bytes are cut, in units of `unit` bytes. No part is longer
+    /// than another by more than a unit, but for the last, which has what is left.
     pub fn ranges(self, bytes: usize, unit: usize) -> impl Iterator<Item = Range<usize>> {
         let (count, unit) = (usize::from(self.count.max(1)), unit.max(1));
         let (each, more) = ((bytes / unit) / count, (bytes / unit) % count);

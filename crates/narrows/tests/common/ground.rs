@@ -60,7 +60,7 @@ pub struct Bell {
     end: usize,
 }
 
-/// Who is there and linked with whom, and the clock.
+/// Which nodes are there and linked with which, and the clock.
 #[derive(Default)]
 pub struct Net {
     spots: RefCell<Vec<Rc<Spot>>>,

@@ -188,8 +188,8 @@ impl OwnMemory for Heap {
     }
     unsafe fn slice_mut(&mut self, offset: u32, len: u32) -> Option<&mut [u8]> {
         let cells = self.range(offset, len as usize).ok()?;
-        // SAFETY: a cell may be written by whoever has it, and that nobody else does the caller
-        // vouches for.
+        // SAFETY: a cell may be written by the code that has it, and that nobody else does the
+        // caller vouches for.
         Some(unsafe {
             std::slice::from_raw_parts_mut(cells.as_ptr().cast_mut().cast(), cells.len())
         })

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use loom::sync::atomic::{AtomicU32, fence};
 use narrows::platform::{Words, WordsMut};
 
-/// So many words, a power of two.
+/// Words, whose number is a power of two.
 #[derive(Clone)]
 pub struct Racing(Arc<[AtomicU32]>);
 

@@ -15,7 +15,7 @@ const TRUSTED: usize = CLIENTS / 16;
 /// A node that is a client of the server, and the link.
 type Client = (Node<Side>, LinkId);
 
-/// A server and so many clients, each with the port 1 open.
+/// A server and `count` clients, each with the port 1 open.
 fn crowd(count: usize) -> (Rc<World>, Node<Side>, Vec<Client>) {
     let world = World::new();
     let limits = |links| Limits { links, endpoints: 2, flows: 1, inbox: 8, longest: 64 };

@@ -121,9 +121,9 @@ pub fn layout(line: u32) -> Option<Layout> {
 }
 
 impl<H: Home> Node<H> {
-    /// Opens a node that looks so many nanoseconds before it sleeps, and deals with so many others
-    /// at `most`; `wakes` has what wakes the thread that waits in it. Its handles have the life
-    /// `first` or later ones, which those of the node before it in the slot do not have.
+    /// Opens a node that looks for `look` nanoseconds before it sleeps, and deals with `most` other
+    /// nodes at a time; `wakes` has what wakes the thread that waits in it. Its handles have the
+    /// life `first` or later ones, which those of the node before it in the slot do not have.
     pub fn open(
         id: NodeId,
         (slot, first): (u32, u16),

@@ -194,7 +194,7 @@ impl<H: Home> Node<H> {
     }
 }
 
-/// What sending something came to that was so long.
+/// What sending `len` bytes came to.
 #[inline]
 pub(in crate::mcapi) fn sent(how: Result<(), SendError>, len: usize) -> Done {
     match how {

@@ -8,7 +8,7 @@ use super::{code, created, here};
 use crate::mqx::code::{Code, Outcome, answer, set};
 use crate::mqx::{component, place};
 
-/// Bytes behind the header of messages of so many bytes.
+/// Bytes behind the header of messages of `size` bytes.
 fn data(size: u16) -> Outcome<u32> {
     u32::from(size).checked_sub(HEAD as u32).ok_or(Code::MESSAGE_SIZE_TOO_SMALL)
 }
@@ -62,7 +62,7 @@ pub extern "C" fn _msg_alloc(pool: *mut c_void) -> *mut c_void {
     answer(taken, 0) as *mut c_void
 }
 
-/// Takes the smallest message of the system pools that has so many bytes, its header among them.
+/// Takes the smallest message of the system pools that has `size` bytes, its header among them.
 #[unsafe(no_mangle)]
 pub extern "C" fn _msg_alloc_system(size: u16) -> *mut c_void {
     let taken = here().and_then(|(component, task)| {

@@ -36,13 +36,13 @@ fn receive(queue: u16, within: Option<Duration>) -> *mut c_void {
     answer(received(), 0) as *mut c_void
 }
 
-/// Waits for a message for so many milliseconds, or for good if that is 0.
+/// Waits for a message for this many milliseconds, or for good if that is 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn _msgq_receive(queue: u16, milliseconds: u32) -> *mut c_void {
     receive(queue, (milliseconds > 0).then(|| Duration::from_millis(milliseconds.into())))
 }
 
-/// Waits for a message for so many ticks, or for good if that is 0.
+/// Waits for a message for this many ticks, or for good if that is 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn _msgq_receive_ticks(queue: u16, ticks: u32) -> *mut c_void {
     receive(queue, (ticks > 0).then(|| TICK * ticks))

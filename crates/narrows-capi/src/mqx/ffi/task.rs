@@ -35,7 +35,7 @@ pub extern "C" fn _task_set_error(error: u32) -> u32 {
     code::set(Code(error)).0
 }
 
-/// Waits until a neighbour is linked with, for so many milliseconds, or for good if that is 0.
+/// Waits until a neighbour is linked with, for this many milliseconds, or for good if that is 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn narrows_mqx_wait(neighbour: u16, milliseconds: u32) -> u32 {
     super::code(created().and_then(|(component, _)| {

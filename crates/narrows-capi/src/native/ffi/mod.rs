@@ -73,7 +73,7 @@ impl Length {
         self.0.put(len);
     }
 
-    /// What a buffer of so much room is too short for.
+    /// The error for a buffer that is too short. The length becomes what is `needed`.
     fn short(&self, needed: usize) -> Outcome {
         let room = self.get();
         self.put(needed);

@@ -41,7 +41,7 @@ pub unsafe extern "C" fn narrows_check(peer: *mut c_void) -> c_int {
 /// A peer's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_peer_name(peer: *mut c_void, to: *mut c_char) -> c_int {
-    // SAFETY: there is so much room, as the declaration says.
+    // SAFETY: there is room for a name, as the declaration says.
     let to = unsafe { name_room(to) };
     answer(to.and_then(|to| {
         table::peer(peer as usize, |state, link| {

@@ -1,4 +1,4 @@
-//! Topics: messages for whoever subscribes, each written once and read where it is.
+//! Topics: messages for all that subscribe, each written once and read where it is.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
@@ -251,7 +251,7 @@ pub unsafe extern "C" fn narrows_sample_publisher(
     sample: *const c_void,
     to: *mut c_char,
 ) -> c_int {
-    // SAFETY: there is so much room, as the declaration says.
+    // SAFETY: there is room for a name, as the declaration says.
     let to = unsafe { name_room(to) };
     answer(to.and_then(|to| {
         table::subscriber(subscriber as usize, |one| {

@@ -134,7 +134,7 @@ impl Counts {
         }
     }
 
-    /// How it changes where flows get so many times as good.
+    /// How it changes where flows get `gain` times as good.
     fn changed(self, gain: f64) -> String {
         let (part, words) = match self {
             Counts::Throughput => (gain - 1.0, ["higher", "lower"]),
@@ -212,7 +212,7 @@ fn cost(work: &Offload, counts: Counts, advice: &Advice) -> String {
     }
 }
 
-/// Bytes of so many words.
+/// Bytes of this many words.
 fn size(words: u32) -> String {
     match words * 4 {
         bytes if bytes.is_multiple_of(1024) => format!("{} KiB", bytes / 1024),

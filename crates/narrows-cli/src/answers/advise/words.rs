@@ -97,7 +97,7 @@ impl Axis {
     }
 }
 
-/// Who gives words to what was measured.
+/// What gives words to what was measured.
 pub(super) struct Speaker<'f> {
     pub found: &'f Found,
     pub judge: &'f Judge,

@@ -15,7 +15,7 @@ pub type Key<'a> = (&'a str, u64, u32);
 /// What all nodes said at one moment.
 pub struct Look {
     at: Instant,
-    /// By domain.
+    /// What the nodes said, by domain.
     pub seen: Vec<(String, Vec<Seen>)>,
     /// Services that nodes offer, by domain.
     offers: Vec<(String, Vec<Offer>)>,

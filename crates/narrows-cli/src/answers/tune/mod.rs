@@ -133,8 +133,8 @@ pub(super) fn clocks(
     Err(Failure::new(Kind::Usage, text))
 }
 
-/// What flows are planned for, with the budgets of the command line, or the memory of the workload
-/// as far as there is so much.
+/// What flows are planned for, with the budgets of the command line. Where that names no memory,
+/// the budget is the workload's, or what is there if that is less.
 fn budgeted(args: &Tune, workload: &Workload, measured: &Measured) -> Result<Machine, Failure> {
     let there = measured.machine()?.memory;
     let memory = args.memory.or(workload.memory.map(|memory| memory.min(there)));

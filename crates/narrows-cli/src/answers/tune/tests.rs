@@ -247,7 +247,7 @@ fn more_memory_or_time_never_makes_a_plan_dearer() {
         let with = plan(&more).unwrap_or_else(|why| panic!("round {round}: {why:?}"));
         assert!(with.load() <= has.load(), "round {round}: {has:?} {with:?}");
         cheaper += usize::from(with.load() < has.load());
-        // A point of the front for every memory, and each what is planned with so much.
+        // The front has a point for every memory, and each is what is planned with that memory.
         let planner = Planner::new(&machine, &subjects, Least::Load).unwrap();
         let front = planner.front();
         let falls = |pair: &[(u64, u64)]| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1;

@@ -49,9 +49,9 @@ pub enum Kind {
         label: String,
         /// The column of the figure.
         value: String,
-        /// The columns where an interval begins and ends.
+        /// The column where an interval begins.
         low: Option<String>,
-        /// See there.
+        /// The column where an interval ends.
         high: Option<String>,
         /// The column of a bound.
         bound: Option<String>,
@@ -74,19 +74,19 @@ pub enum Kind {
     Lines {
         /// The column that names series.
         series: Option<String>,
-        /// Columns across and up.
+        /// The column across.
         x: String,
-        /// See there.
+        /// The column up.
         y: String,
         /// A second column up, dashed.
         limit: Option<String>,
-        /// Labels of both scales.
+        /// The label of the scale across.
         x_label: String,
-        /// See there.
+        /// The label of the scale up.
         y_label: String,
-        /// Whether the scales are logarithmic.
+        /// Whether the scale across is logarithmic.
         log_x: bool,
-        /// See there.
+        /// Whether the scale up is logarithmic.
         log_y: bool,
         /// Whether a figure holds until the next one.
         step: bool,
@@ -95,21 +95,21 @@ pub enum Kind {
     Scatter {
         /// The column that names rows.
         label: String,
-        /// Columns across and up.
+        /// The column across.
         x: String,
-        /// See there.
+        /// The column up.
         y: String,
         /// The column that says `yes` where a point is on the front.
         front: String,
-        /// Labels of both scales.
+        /// The label of the scale across.
         x_label: String,
-        /// See there.
+        /// The label of the scale up.
         y_label: String,
         /// Whether the scale up is logarithmic.
         log_y: bool,
-        /// What points on the front are, and what the others are.
+        /// What points on the front are.
         front_means: String,
-        /// See there.
+        /// What the other points are.
         others_mean: String,
     },
 }
@@ -130,7 +130,7 @@ pub enum Cell {
     Text(String),
     /// A figure.
     Figure(f64),
-    /// Nothing.
+    /// A cell with nothing in it.
     Empty,
 }
 

@@ -13,7 +13,7 @@ const LATENCY: f64 = 0.05;
 const LITTLE: f64 = 0.03;
 /// The part of the responses that may be late where repeats differ by what else a machine does.
 const LATE: f64 = 0.01;
-/// In a glance, what is within so many times that of the least may have it in a whole trial. In a
+/// In a glance, what is within this many times that of the least may have it in a whole trial. In a
 /// repeat, what is equal may: all carry the same requests, so they differ by their strategies, and
 /// by the moments at which the other core looks.
 const GLANCE: f64 = 3.0;

@@ -179,7 +179,7 @@ impl Trial {
         Ok(trial)
     }
 
-    /// So many calls: nanoseconds.
+    /// Makes this many calls. Returns the nanoseconds that all of them took.
     fn batch(&mut self, body: &Body, calls: u32) -> f64 {
         let timer = Clock::get();
         let start = timer.moment();

@@ -210,9 +210,9 @@ impl Parts {
         self.messages.first().map_or(0.0, |(_, figure)| figure.ns)
     }
 
-    /// What calls take more than their messages and a function that takes so much for a word, where
-    /// those of [`SHORT`] have taken off what no word is to blame for; divided by the words from
-    /// one length to the next, from which to which it does not become less.
+    /// What a word adds to what calls take beyond their messages and their function, of which a
+    /// word takes `function`: for each length, from there to the next. What calls of [`SHORT`] take
+    /// beyond that is no word's. It is taken to become never less from one length to the next.
     fn serving(&self, function: f64) -> Vec<(usize, [f64; 2])> {
         let beside = |(bytes, calls): &(usize, [Figure; 2])| {
             let trip = self.messages.iter().find(|(of, _)| of == bytes);

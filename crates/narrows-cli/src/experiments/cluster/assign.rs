@@ -21,8 +21,8 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Of so many messages a second that take so many seconds, where nothing else is done and where
-    /// something always is.
+    /// Of `per_second` messages a second. One message holds a processor for the seconds of `idle`
+    /// where nothing else is done, and for those of `working` where something always is.
     pub fn new(idle: Share, working: Share, per_second: f64) -> Shares {
         let more = |of: fn(&Share) -> f64| (of(&working) - of(&idle)).max(0.0) * per_second;
         Shares {

@@ -158,8 +158,8 @@ fn problem(
     Ok(Problem { loads: loads.collect(), edges, ways, capacity, alike })
 }
 
-/// For how many seconds one message so many transfers away holds processors, each of its own, that
-/// work so much beside it.
+/// For how many seconds one message to a processor `hops` transfers away holds each processor,
+/// where all of them do `work` beside it.
 fn cost(
     chip: &Chip,
     net: &Net,

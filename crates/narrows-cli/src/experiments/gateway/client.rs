@@ -98,7 +98,7 @@ impl Receiver {
     }
 }
 
-/// Starts what sends so many frames from one port to another, each when it is due.
+/// Starts what sends `frames` frames from one port to another, each when it is due.
 ///
 /// # Errors
 /// It cannot be started, or a file of it not be written.

@@ -16,7 +16,8 @@ const DRAIN: Duration = Duration::from_millis(800);
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Ports for clients: below those that the gateway takes for media, and so below those that the
-/// system gives to whoever asks for any. A client binds its port some time after it was found free.
+/// system gives to a process that asks for any. A client binds its port some time after it was
+/// found free.
 pub(super) struct Ports {
     next: u16,
 }

@@ -65,7 +65,8 @@ impl Helper {
         &self.log
     }
 
-    /// Says a line to it. One that has left hears nothing, which whoever waits for it finds out.
+    /// Says a line to it. One that has left hears nothing, which the code that waits for it finds
+    /// out.
     pub fn say(&mut self, line: &str) {
         if let Some(input) = &mut self.child.stdin {
             let _ = writeln!(input, "{line}").and_then(|()| input.flush());

@@ -149,7 +149,7 @@ pub(crate) fn is_free(port: u16) -> bool {
 }
 
 /// Whether somebody listens at a UDP port, of any address. Asking for it oneself would take it away
-/// from who is just about to.
+/// from a process that is just about to.
 pub(crate) fn is_bound(port: u16) -> bool {
     let end = format!(":{port:04X}");
     ["/proc/net/udp", "/proc/net/udp6"].iter().any(|table| {

@@ -54,7 +54,7 @@ pub(super) fn find(
     let symbols = || file.symbols().chain(file.dynamic_symbols());
     let address = |symbol: &object::Symbol<'_, '_>| symbol.address() as usize;
     let known = symbols().find(|symbol| symbol.name() == Ok(known));
-    // Whoever loaded it found that variable.
+    // The code that loaded it found that variable.
     let moved = loaded.wrapping_sub(known.as_ref().map_or(0, address));
     let mut all = Vec::new();
     for Taken { function, cost } in taken {

@@ -31,7 +31,7 @@ pub struct Figures {
     pub held: f64,
 }
 
-/// The chip by a setting: FIFOs and credit of so many words.
+/// The chip by a setting: FIFOs and credit of as many words as the setting says.
 fn set(chip: &Chip, setting: Setting) -> Chip {
     let mut chip = chip.clone();
     if let Some(clusters) = &mut chip.clusters {

@@ -96,7 +96,7 @@ fn meet(cpu: &Cpu) -> Outcome<Side> {
 /// Serves calls until the link ends, waiting as the flows say that it does.
 ///
 /// # Errors
-/// None.
+/// There are none.
 pub fn serve(mut side: Side, library: &mut [Function<'_>]) -> Outcome<()> {
     while side.node.link(side.link).check().is_ok() {
         let _ = side.node.serve(library, None);

@@ -64,7 +64,7 @@ impl Arrivals {
         (self.due, self.left, self.gathered) = (at, self.burst, 0);
     }
 
-    /// Nothing happened for so long.
+    /// Nothing happened for the time `by`.
     pub fn shift(&mut self, by: Duration) {
         self.start = self.start + by;
         self.due = self.due + by;

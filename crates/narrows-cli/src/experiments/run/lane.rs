@@ -183,7 +183,7 @@ impl<'w> Lane<'w> {
         self.cut.is_left() || self.ready.as_ref().is_some_and(part)
     }
 
-    /// Whether so many requests more may be under way, or a part.
+    /// Whether this many more requests may be under way, or another part.
     fn has_room(&self, requests: usize) -> bool {
         let parts = self.strategy.parts;
         if parts == Parts::WHOLE {

@@ -23,7 +23,7 @@ pub(super) struct Live {
     pace: Cell<Pace>,
 }
 
-/// Keeps virtual time from running away from who watches it.
+/// Keeps virtual time from running away from the user that watches it.
 #[derive(Clone, Copy)]
 struct Pace(Instant);
 

@@ -16,7 +16,7 @@ impl Returned {
     /// Makes the directory and sees that it can be written to, before anything is measured.
     ///
     /// # Errors
-    /// It cannot.
+    /// The directory cannot be made or written to.
     pub fn new(directory: &Path) -> Result<Returned, Failure> {
         output::make_directory(directory)?;
         output::probe_directory(directory)?;

@@ -160,9 +160,9 @@ pub(super) fn costs(global: &Global, chip: &Chip) -> Result<Parameters<f64>, Fai
     Ok(measured(global, Some(chip), costs::LONG)?.parameters)
 }
 
-/// Whether a flow of messages so long may travel by a strategy here while it is controlled: one
-/// request in a message, as a request that waits for others misses what a switch promises, and told
-/// in a way that waits for no other flow's.
+/// Whether a flow of messages of `bytes` bytes may travel by a strategy here while it is
+/// controlled. A message has one request, since a request that waits for others misses what a
+/// switch promises. It is told in a way that waits for no other flow's.
 fn fits(machine: &Machine, bytes: u32, by: &Strategy) -> bool {
     let internal = by.placement == Placement::Internal;
     let longest = machine.longest[usize::from(!internal)];

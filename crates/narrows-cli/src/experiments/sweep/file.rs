@@ -56,7 +56,7 @@ pub(super) enum Carried {
 
 /// What links carry at a point.
 pub(super) enum Traffic {
-    /// So many calls of `echo`, one after the other.
+    /// `count` calls of `echo` with `bytes` bytes, one after the other.
     Calls { bytes: usize, count: u64 },
     /// A workload, for its duration.
     Workload { workload: Workload, inputs: Vec<Option<Vec<i16>>> },

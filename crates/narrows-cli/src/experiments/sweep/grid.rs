@@ -35,7 +35,7 @@ pub(super) struct Point<'a> {
 pub(super) enum What<'a> {
     /// Over links of the stack.
     Links { strategy: Strategy, traffic: &'a Traffic },
-    /// Between clusters: packets of so many bytes.
+    /// Between clusters: packets of `bytes` bytes.
     Packets { mechanism: Mechanism, bytes: u32 },
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Dsp {
 }
 
 impl Dsp {
-    /// Starts it, on a core of its own if one is named, each of whose calls takes so long.
+    /// Starts it, on a core of its own if one is named. Each of its calls takes `work`.
     ///
     /// # Errors
     /// It leaves, or stays silent.

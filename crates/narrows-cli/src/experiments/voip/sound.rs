@@ -24,7 +24,7 @@ pub(super) struct Heard {
     pub shifts: u32,
 }
 
-/// Speech, over and over, for so many seconds.
+/// Speech, over and over, for this many seconds.
 pub(super) fn repeated(speech: &[i16], seconds: usize) -> Vec<i16> {
     speech.iter().copied().cycle().take(seconds * RATE as usize).collect()
 }

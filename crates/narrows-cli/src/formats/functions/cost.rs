@@ -41,7 +41,7 @@ impl Cost {
         Cost { request: (request * 1e3).round() as u64, byte: (byte * 1e6).round() as u64 }
     }
 
-    /// What a request of so many bytes takes, to the nanosecond above.
+    /// What a request of this many bytes takes, to the nanosecond above.
     pub fn of(self, bytes: usize) -> Duration {
         let Cost { request, byte } = self;
         let femtos = u128::from(request) * u128::from(PICO) + u128::from(byte) * bytes as u128;
@@ -97,14 +97,15 @@ impl fmt::Display for Cost {
     }
 }
 
-/// Writes so many parts of so many femtoseconds in the longest unit of which there is a whole one.
+/// Writes the time of `parts` parts, each of `femtos` femtoseconds, in the longest unit of which
+/// there is a whole one.
 fn time(f: &mut fmt::Formatter<'_>, parts: u64, femtos: u64) -> fmt::Result {
     let fits = |(_, unit): &(&str, u64)| parts >= unit / femtos;
     let (name, unit) = UNITS.into_iter().find(fits).unwrap_or(("ns", 1_000_000));
     write!(f, "{} {name}", parts as f64 / (unit / femtos) as f64)
 }
 
-/// What a function takes of a core for a request of so many bytes: what the workload says, or else
+/// What a function takes of a core for a request of `bytes` bytes: what the workload says, or else
 /// the platform.
 pub(crate) fn taken(core: &Core, function: &str, cost: Option<Cost>, bytes: usize) -> Time {
     match cost {

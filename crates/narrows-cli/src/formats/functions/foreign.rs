@@ -106,7 +106,7 @@ impl Foreign {
         if returned > room { Err(TooMuch { returned, room }) } else { Ok(returned) }
     }
 
-    /// The same for those who serve it.
+    /// As [`call`](Self::call), for the core that serves it.
     ///
     /// # Errors
     /// [`Refusal::Response`].
@@ -114,7 +114,7 @@ impl Foreign {
         self.call(request, response).map_err(|_| Refusal::Response)
     }
 
-    /// What is wrong with a function that returned so much.
+    /// What is wrong with a function that returned more than there is room for.
     pub fn defect(&self, request: usize, much: TooMuch) -> Failure {
         let Named { file, function } = &self.named;
         let TooMuch { returned, room } = much;

@@ -16,7 +16,7 @@ pub(super) fn least(function: Function) -> usize {
     }
 }
 
-/// Into how many parts requests of so many bytes may be cut at most, as a flow's key says.
+/// Into how many parts requests of `request` bytes may be cut at most, as a flow's key says.
 pub(super) fn most(
     file: &Text<'_>,
     raw: &RawFlow,
@@ -47,7 +47,8 @@ impl Flow {
         if matches!(self.work, Work::Encode(_)) { 2 } else { 1 }
     }
 
-    /// The longest request and response of a part, of a request and a response so long.
+    /// The longest request and response of a part, if the whole request and response have this many
+    /// bytes.
     pub fn part(&self, parts: Parts, [request, response]: [usize; 2]) -> [usize; 2] {
         if parts == Parts::WHOLE {
             return [request, response];

@@ -50,7 +50,7 @@ impl Body {
         }
     }
 
-    /// What it means that so many responses are not what this makes of their requests.
+    /// What it means that this many responses are not what this makes of their requests.
     pub fn differs(&self, responses: u64) -> Failure {
         match self {
             Body::Library(entry) => {

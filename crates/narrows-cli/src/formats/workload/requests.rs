@@ -47,7 +47,7 @@ impl<'a> Requests<'a> {
         Some(self.samples?.len().div_ceil(self.samples_each()) as u64)
     }
 
-    /// Where the parts of a request of so many bytes lie.
+    /// Where the parts of a request of `bytes` bytes lie.
     pub fn parts(&self, parts: Parts, bytes: usize) -> impl Iterator<Item = Range<usize>> {
         parts.ranges(bytes, self.unit)
     }

@@ -39,7 +39,7 @@ impl<P: Place> Bench<'_, P> {
     /// By what part of it anything but a copy takes longer while the other core copies in external
     /// memory, in parts per million: a short request is begun while a long one is copied in, and
     /// while its function works on it. `told` is a short call, and the copy of the short request
-    /// takes longer as `contended` says. Nothing as there.
+    /// takes longer as `contended` says. Nothing where blocks are too short or too few to tell.
     pub(super) fn disturbed(
         &mut self,
         long: usize,
@@ -69,7 +69,7 @@ impl<P: Place> Bench<'_, P> {
         Ok(part(found.map(|found| found - longer), alone - copied))
     }
 
-    /// A request of so many bytes for a short response, whose function works for so long.
+    /// A request of `len` bytes for a short response, whose function works for `busy_ns`.
     fn ordered(&self, len: usize, busy_ns: u64) -> Vec<u8> {
         let mut out = vec![0; len];
         let order = Order { busy_ns, response: self.short as u32, call: 0 }.to_bytes();
@@ -77,8 +77,8 @@ impl<P: Place> Bench<'_, P> {
         out
     }
 
-    /// The median of what pairs of requests of a flow give, of which the longest are so long. None
-    /// where blocks are too short or too few to tell.
+    /// The median of what pairs of requests of a flow give, of which the longest have `long` bytes.
+    /// None where blocks are too short or too few to tell.
     fn pairs(
         &mut self,
         long: usize,
@@ -100,7 +100,7 @@ impl<P: Place> Bench<'_, P> {
         Ok(median(&mut found))
     }
 
-    /// What beginning each of two requests takes, the second so long after the first was begun.
+    /// What beginning each of two requests takes, the second `apart` after the first was begun.
     fn pair(
         &mut self,
         flow: FlowId,

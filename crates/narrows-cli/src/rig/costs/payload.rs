@@ -80,8 +80,8 @@ impl<P: Place> Bench<'_, P> {
         spans
     }
 
-    /// What payload takes of either side, if short calls by spinning, in blocks of external memory,
-    /// are as they are, and blocks so long.
+    /// What payload takes of either side. `looking` has what short calls by spinning, in blocks of
+    /// external memory, take; `internal` and `external` say how long blocks are.
     pub(super) fn copies(
         &mut self,
         looking: &Point,
@@ -133,8 +133,8 @@ impl<P: Place> Bench<'_, P> {
         Ok(sides)
     }
 
-    /// What each byte takes more of either side while the other one looks all the time, if copies
-    /// take so much otherwise.
+    /// What each byte takes more of either side while the other one looks all the time. `here` and
+    /// `there` have what copies take otherwise.
     fn spins(
         &mut self,
         placement: &str,
@@ -180,7 +180,8 @@ impl<P: Place> Bench<'_, P> {
     }
 
     /// What the second request of a message takes of either side, beside its bytes, if a call of
-    /// one takes so much: of a message of two as often as blocks are used in turn.
+    /// one request takes what `told` has. As many messages of two are sent as it takes to use
+    /// blocks in turn.
     pub(super) fn further(
         &mut self,
         told: &Point,
@@ -250,8 +251,9 @@ impl<P: Place> Bench<'_, P> {
         Ok(slope(more(long)? - more(short)?, long - short))
     }
 
-    /// The copy engine in a memory whose blocks are so long, and what keeping caches right takes of
-    /// either side for a byte. Nothing takes any time where there is none, and no strategy uses it.
+    /// The copy engine in a memory whose blocks have `long` bytes, and what keeping caches right
+    /// takes of either side for a byte. Nothing takes any time where there is none, and no strategy
+    /// uses it.
     pub(super) fn engine(
         &mut self,
         parameters: &Parameters<f64>,

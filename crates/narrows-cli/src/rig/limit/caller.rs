@@ -99,7 +99,7 @@ impl Limits {
     /// As [`Limits::caller_batch`], at a given pace.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Limits::caller_batch`].
     pub fn batch_at(
         &mut self,
         pace: Pace,

@@ -49,7 +49,7 @@ impl Guard {
         Ok(Self { shared, thread })
     }
 
-    /// Has the alarm sound from so much later on, again and again.
+    /// Has the alarm sound once `patience` is over, and from then on again and again.
     pub fn watch(&self, patience: Duration) -> Watch<'_> {
         let when = Instant::now() + patience;
         let mut orders = self.shared.lock();

@@ -114,7 +114,7 @@ pub trait Shared: Copy {
     /// As [`Shared::guarded`], and this side can [sleep](Shared::sleep) meanwhile.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Shared::guarded`].
     fn watched<R>(self, patience: Duration, work: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
         self.guarded(patience, work)
     }

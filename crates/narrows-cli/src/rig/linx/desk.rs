@@ -1,5 +1,5 @@
-//! Who does the work of a [`Station`]: flat, whoever calls; layered, a thread for each process of a
-//! core, with S4's roles.
+//! What does the work of a [`Station`]: flat, the process that calls; layered, a thread for each
+//! process of a core, with S4's roles.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

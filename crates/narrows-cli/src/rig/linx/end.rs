@@ -101,7 +101,7 @@ impl End {
         }
     }
 
-    /// A signal of so many bytes for somebody, with what is written where.
+    /// A signal of `len` bytes for the receiver `to`; `parts` has what is written where.
     pub fn make(&mut self, to: u32, len: usize, parts: &[(usize, &[u8])]) -> Option<Post> {
         match self {
             End::Linx(_) => {
@@ -150,7 +150,7 @@ impl End {
         }
     }
 
-    /// Reads so many bytes of a signal.
+    /// Reads `N` bytes of a signal.
     pub fn read<const N: usize>(&mut self, post: &Post, at: usize) -> Option<[u8; N]> {
         let mut bytes = [0; N];
         match (self, post) {

@@ -106,7 +106,7 @@ pub fn purpose_of(own: &mut End, post: &Post) -> Option<Purpose> {
     Purpose::ALL.get(number as usize).copied()
 }
 
-/// A signal of so many bytes for a purpose, which bears its number at both ends.
+/// A signal of this many bytes for a purpose, which bears its number at both ends.
 pub fn make(own: &mut End, to: u32, (purpose, id, bytes): (Purpose, u32, usize)) -> Option<Post> {
     let (number, id_bytes) = (number_of(purpose).to_le_bytes(), id.to_le_bytes());
     let len = bytes.max(8);

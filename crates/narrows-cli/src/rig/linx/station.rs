@@ -171,7 +171,7 @@ impl Station {
         self.inbox.pop_front()
     }
 
-    /// Whether who has no room has to look for it, as nobody rings when there is.
+    /// Whether a process that has no room has to look for it, as nobody rings when there is.
     pub fn must_look(&self) -> bool {
         !self.setup.driver.acknowledges() || !self.sides.iter().any(|side| side.way.awaits)
     }
@@ -288,7 +288,7 @@ impl Station {
         took
     }
 
-    /// Whether so many frames of a unit wait that interrupts are to be masked.
+    /// Whether enough frames of a unit wait that interrupts are to be masked.
     pub fn is_enough(&self, peer: usize) -> bool {
         let masks = self.setup.counter == Some(Counter::Mask);
         masks && self.sides.get(peer).is_some_and(|side| side.unit.waiting() >= MOST_WAITING)

@@ -39,7 +39,7 @@ impl<P: Place> Pair<P> {
     /// counted.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Pair::messages`].
     pub fn thinking(
         &mut self,
         strategy: Strategy,
@@ -85,7 +85,7 @@ impl<P: Place> Pair<P> {
     /// the batch.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Pair::messages`].
     pub fn ports(
         &mut self,
         strategy: Strategy,
@@ -181,7 +181,7 @@ impl<P: Place> Pair<P> {
     /// are. Each has a payload of its own, which is written before it is sent.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Pair::stream`].
     pub fn stream_all(
         &mut self,
         strategy: Strategy,
@@ -282,7 +282,7 @@ impl<P: Place> Pair<P> {
     }
 }
 
-/// Round trips in laps of so many: nanoseconds of one in the middle lap.
+/// Makes `count` round trips in laps of `lap`. Returns the nanoseconds of one in the middle lap.
 #[inline(always)]
 pub(super) fn in_laps(
     timer: impl Timer,

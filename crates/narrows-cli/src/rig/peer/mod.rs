@@ -257,7 +257,7 @@ impl<P: Place> Peer<P> {
     /// As [`Peer::try_flow`], to a function of the core at the other end of a link.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Peer::try_flow`].
     pub fn try_flow_to(
         &mut self,
         link: LinkId,

@@ -66,7 +66,7 @@ pub trait Place: Platform {
 
 /// A core that works.
 pub trait Core: Clone {
-    /// Keeps it busy for so long.
+    /// Keeps it busy for this time.
     fn work(&self, time: Duration);
 
     /// Keeps it busy for what a function and serving it took for a request, where running it has

@@ -5,7 +5,7 @@ use narrows::memory::Class;
 use narrows::strategy::Placement;
 use narrows_tune::model::Flow;
 
-/// A kind of blocks: those of a place that are at least so long. A payload takes a block of the
+/// A kind of blocks: those of a place that are longer than `above`. A payload takes a block of the
 /// shortest class that it fits into, or, where none of those is left, a longer one; so for every
 /// length all that need as much have to find room in all that have as much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Kinds {
         made
     }
 
-    /// How many of each so many flows need that travel this way.
+    /// How many blocks of each kind `flows` flows need that travel this way.
     pub fn needs(&self, flow: &Flow, way: &Way, flows: u32) -> impl Iterator<Item = u32> {
         let times = u32::from(way.strategy.granularity);
         let parts = way.strategy.parts;
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use narrows_tune::model::Estimate;
 
-    /// Whether flows of so many bytes out and back, with so many buffers, find room.
+    /// Whether flows find room. Each has its placement, its bytes out and back, and its buffers.
     fn fits(classes: &[Class], flows: &[(Placement, [u32; 2], u32)]) -> bool {
         let kinds = Kinds::of(classes);
         let mut needed = vec![0; kinds.there.len()];

@@ -74,7 +74,7 @@ impl<'a> Planner<'a> {
         Ok(plan)
     }
 
-    /// Why a flow is late that others delay by so much at least.
+    /// Why a flow is late that others delay by `beside` at least.
     fn late(&self, flow: usize, limits: &Limits, beside: u64) -> NoPlan {
         let bounds = self.estimates[flow].iter().map(|made| made.latency.bound);
         let least = bounds.min().unwrap_or(0).saturating_add(beside);

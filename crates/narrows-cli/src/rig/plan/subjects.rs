@@ -21,8 +21,8 @@ const GRANULARITIES: [u16; 3] = [1, 2, 4];
 /// Parts of a period after which a response is looked for, and the shortest time between looks.
 const PARTS: [u32; 3] = [1, 2, 4];
 const SHORTEST: Duration = Duration::from_micros(10);
-/// Parts of a request that is cut, as far as a flow may have so many, and how many of them may be
-/// under way.
+/// Parts of a request that is cut, as far as a flow may have that number, and how many of them may
+/// be under way.
 const CUTS: [u16; 14] = [2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64];
 const AT_ONCE: [u16; 2] = [1, 2];
 /// Runs of a function whose time is measured.
@@ -116,7 +116,7 @@ fn pace(workload: &Workload, flow: &Flow) -> Result<Pace, Failure> {
 
 /// Every driver with every notification in both memories, looks at parts of the period, and several
 /// requests in a message where they are this flow's own and as many may be under way; or a request
-/// in several parts, where it may be cut into so many.
+/// in several parts, `most` at most.
 fn sensible(
     period: Option<Duration>,
     depth: usize,

@@ -77,7 +77,7 @@ impl Planner<'_> {
         self.subjects[flow].flow.deadline.filter(|_| !free).map_or(u64::MAX, picos)
     }
 
-    /// So many periods as bursts may be under way: a response that takes longer, again and again,
+    /// As many periods as bursts may be under way: a response that takes longer, again and again,
     /// makes each request wait for the one before, and longer every time. Where looks keep step
     /// with requests there is a buffer for each that comes meanwhile.
     pub(super) fn pace(&self, flow: usize, parts: Parts) -> u64 {
@@ -88,7 +88,7 @@ impl Planner<'_> {
         pace.map_or(u64::MAX, |period| picos(period).saturating_mul((depth / burst).max(1).into()))
     }
 
-    /// What a flow bears that takes so much.
+    /// What a flow bears that takes what `made` says.
     pub(super) fn slack(&self, flow: usize, way: &Way, made: &Estimate, limits: &Limits) -> Slack {
         let bound = made.latency.bound;
         let Flow { period, depth, deadline, .. } = self.subjects[flow].flow;
@@ -107,8 +107,8 @@ impl Planner<'_> {
         }
     }
 
-    /// What a way of a flow means for deadlines by each way in which its core may wait; for so many
-    /// flows that travel alike.
+    /// What a way of a flow means for deadlines by each way in which its core may wait, if `alike`
+    /// flows travel alike.
     pub(super) fn timings(
         &self,
         flow: usize,

@@ -99,7 +99,7 @@ pub(crate) fn run<R>(
 /// payloads of up to `needs.longest` bytes.
 ///
 /// # Errors
-/// As there.
+/// As [`run`].
 pub(crate) fn pair<R>(
     global: &Global,
     chip: &Chip,
@@ -116,7 +116,7 @@ pub(crate) fn pair<R>(
 /// As [`run`]; also what came of the whole simulation, with links made and closed.
 ///
 /// # Errors
-/// As there.
+/// As [`run`].
 pub(crate) fn simulate<R>(
     global: &Global,
     chip: &Chip,

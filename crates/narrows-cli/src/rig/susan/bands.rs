@@ -20,7 +20,7 @@ impl Band {
     }
 }
 
-/// Cuts rows into so many bands, whose heights differ by one at most. The first are the higher.
+/// Cuts rows into `count` bands, whose heights differ by one at most. The first are the higher.
 pub fn bands(height: usize, count: usize, finds: &[Find]) -> Vec<Band> {
     let border = finds.iter().map(|find| find.border()).max().unwrap_or(0);
     let count = count.max(1);

@@ -8,7 +8,7 @@ use crate::formats::picture::Picture;
 pub const SEED: u64 = 1997;
 /// The noise's largest value to either side.
 const NOISE: u8 = 12;
-/// One pixel of so many is black or white instead.
+/// Of this many pixels one is black or white instead.
 const SPECKS: u32 = 200;
 
 /// Shapes of several brightnesses with corners and round edges, under noise.

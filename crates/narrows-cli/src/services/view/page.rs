@@ -35,7 +35,7 @@ pub(super) fn whole(title: &str, align: Align, traces: &[Vec<u8>]) -> String {
     render(title, align, POLICY.trim_end(), traces)
 }
 
-/// Who embeds a page can be told to no `meta`, only to a header.
+/// No `meta` can say who may embed a page, only a header can.
 fn served_policy_in_page() -> String {
     format!("{}; connect-src 'self'", POLICY.trim_end())
 }

@@ -1,4 +1,4 @@
-//! The server of the page: on this machine alone, for who knows the address.
+//! The server of the page: on this machine alone, for a browser that knows the address.
 //!
 //! Other users of the machine reach its ports, and pages of other sites reach them through the
 //! user's browser. So every path begins with a secret, a request has to name this server as its
@@ -88,7 +88,7 @@ impl Serving {
         let content = Arc::clone(&self.content);
         // A reader that is slow, or does not read at all, holds up nobody else.
         thread::spawn(move || {
-            // Who has gone away needs no answer.
+            // A browser that has gone away needs no answer.
             let _ = match answer {
                 Answer::Page => {
                     let page = content.page.as_bytes();

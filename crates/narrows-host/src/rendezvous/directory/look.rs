@@ -1,4 +1,4 @@
-//! A domain's directory as somebody sees it who is no node of it: nothing is made, locked or
+//! A domain's directory as a process sees it that has no node in it: nothing is made, locked or
 //! removed.
 
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub enum Pulse {
     Alive,
     /// Nobody has it any more.
     Dead,
-    /// It is another user's, who lets nobody ask.
+    /// It is of another user, and that user lets nobody ask.
     Unknown,
 }
 

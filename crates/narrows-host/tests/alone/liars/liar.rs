@@ -1,4 +1,4 @@
-//! Those who lie: with a stack in order whose region another thread changes, or with no stack.
+//! Processes that lie: with a stack in order whose region another thread changes, or with no stack.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;

@@ -1,4 +1,4 @@
-//! The node that is lied to: it does all that a node does with whoever links.
+//! The node that is lied to: it does all that a node does with any node that links.
 
 use std::time::{Duration, Instant};
 

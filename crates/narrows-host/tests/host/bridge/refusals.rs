@@ -1,4 +1,4 @@
-//! Those who are turned away, and how either side hears of it.
+//! Connections that are turned away, and how either side hears of it.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -82,7 +82,8 @@ fn garbage_and_silence_at_the_port_are_counted_and_keep_nobody_out() {
             let _ = stranger.read_to_end(&mut answer);
             until(&[], || offers.refused() == count);
         }
-        // Those who say nothing wait in places of their own: the others are turned away at once.
+        // Connections that say nothing wait in places of their own: the others are turned away at
+        // once.
         let silent: Vec<_> =
             (0..16).map(|_| TcpStream::connect(at(&offers)).expect("it listens")).collect();
         until(&[], || {

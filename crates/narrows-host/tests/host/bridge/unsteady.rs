@@ -14,7 +14,7 @@ use narrows_host::mqx::{Limits, Processor, QueueId};
 use super::{SOON, Told, Two, any, hunt, node, offer, reach, until_lost};
 use crate::common::PATIENCE;
 
-/// A wire between two bridges that is cut after so many bytes in a direction, again and again.
+/// A wire between two bridges that is cut after `bytes` bytes in a direction, again and again.
 fn cut_after(to: SocketAddr, bytes: impl Fn() -> usize + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind(any()).expect("a port");
     let at = listener.local_addr().expect("it has one");

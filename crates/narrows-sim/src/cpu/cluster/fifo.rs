@@ -97,7 +97,7 @@ impl Cpu {
                 self.wake_worker(own, Worker::Writer);
                 bytes
             }
-            // What is wrong is noted; whoever reads goes on.
+            // What is wrong is noted; the reader goes on.
             _ => vec![0; words as usize * 4],
         }
     }

@@ -154,7 +154,7 @@ impl Medium {
         self.cpu.compute(cost.at(self.cpu.chip().cores[self.cpu.core()].clock));
     }
 
-    /// Whether there is room for so many bytes.
+    /// Whether there is room for this many bytes.
     fn has_room(&mut self, bytes: u32) -> Result<bool, Fault> {
         if bytes <= self.out.room {
             return Ok(true);

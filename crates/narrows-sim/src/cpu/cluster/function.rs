@@ -89,7 +89,8 @@ impl Cpu {
         self.with_cluster(own, |blocks| blocks.manager.result(cpu, from, len)).flatten()
     }
 
-    /// Puts bytes to where who has asked to read them wants them: at an address, or in a function.
+    /// Puts bytes to where the CPU or function wants them that has asked to read them: at an
+    /// address, or in a function.
     pub(super) fn put_read(&self, own: usize, cpu: u8, to: u32, bytes: Vec<u8>) -> Option<()> {
         if self.accelerator(own, cpu).is_none() {
             return self.put_global(own, to, bytes);
@@ -98,7 +99,7 @@ impl Cpu {
         self.with_cluster(own, |blocks| blocks.manager.fill(cpu, &bytes))
     }
 
-    /// A request to write is done: who has asked is told.
+    /// A request to write is done: the CPU or function that has asked is told.
     pub(super) fn has_sent(&self, own: usize, write: &Write) {
         if self.accelerator(own, write.cpu).is_none() {
             return self.tell(own, write.cpu, write.port);
@@ -107,7 +108,7 @@ impl Cpu {
         self.wake_worker(own, Worker::Function(write.cpu));
     }
 
-    /// A request to read is done: who has asked is told.
+    /// A request to read is done: the CPU or function that has asked is told.
     pub(super) fn has_read(&self, own: usize, taken: &Taken) {
         if self.accelerator(own, taken.cpu).is_none() {
             self.tell(own, taken.cpu, taken.port);

@@ -63,7 +63,7 @@ impl Medium {
         Ok(Some(Frame { header, len, payload, placed, there: false, read: payload == 0 }))
     }
 
-    /// Whether so many bytes have come. If not, the CPU is told when they have.
+    /// Whether this many bytes have come. If not, the CPU is told when they have.
     fn has_come(&mut self, bytes: u32) -> Result<bool, Fault> {
         let to = self.into.line.to;
         let come = match self.mechanism {

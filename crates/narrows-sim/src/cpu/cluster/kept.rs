@@ -35,7 +35,7 @@ impl KeptWords {
         self.address + (index & (self.count - 1)) * 4
     }
 
-    /// As many of so many bytes as lie before the end of the range.
+    /// How many of `len` bytes lie before the end of the range.
     fn within(&self, index: u32, len: usize) -> usize {
         len.min((self.count - (index & (self.count - 1))) as usize * 4)
     }

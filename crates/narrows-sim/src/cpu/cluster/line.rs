@@ -131,8 +131,8 @@ impl Line {
         }
     }
 
-    /// The parts of a stretch that begins behind so many bytes: where they are in it and in the
-    /// library's FIFO, whose end it may go round, and how long.
+    /// The parts of a stretch of `bytes` bytes that begins behind `passed` bytes: where they are in
+    /// it and in the library's FIFO, whose end it may go round, and how long.
     pub fn parts(&self, passed: u32, bytes: u32) -> impl Iterator<Item = (u32, u32, u32)> + use<> {
         let (base, size) = (self.to.fifo, self.bytes);
         let start = passed % size;

@@ -323,7 +323,7 @@ impl Cpu {
         self.answer(own, from, Message::Read { offset, len, from: own, process }, len)
     }
 
-    /// What another cluster answers to a message, in so many bytes.
+    /// What another cluster answers to a message, in `len` bytes.
     pub(super) fn answer(&self, own: usize, from: usize, message: Message, len: u32) -> Vec<u8> {
         let process = self.process();
         self.send_over(own, from, message);

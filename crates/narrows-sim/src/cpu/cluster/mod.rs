@@ -180,8 +180,8 @@ impl Cpu {
         self.chip().cluster_of(self.core()).map(|(cluster, _)| cluster)
     }
 
-    /// The cluster and the part of an address that this one reaches for so many bytes: of others
-    /// the shared memory alone. Anything else is signalled.
+    /// The cluster and the part of an address from which on this cluster reaches `len` bytes: of
+    /// other clusters the shared memory alone. Anything else is signalled.
     pub(super) fn reach(&self, own: usize, address: u32, len: u32) -> Result<(usize, Part), Fault> {
         let found = window::part(address).filter(|(cluster, part)| match part {
             Part::Shared(offset) => self.shared_memory(*cluster).is_some_and(|memory| {

@@ -56,7 +56,8 @@ impl Cpu {
                 _ => {}
             }
             if self.has_news() {
-                // It may be another node's of this process: whoever waits again and again looks.
+                // It may be another node's of this process: a process that waits again and again
+                // looks.
                 self.compute(self.rates().poll);
                 break Woken::Event;
             }
@@ -109,8 +110,8 @@ impl Cpu {
         }
     }
 
-    /// Has this process be told of what comes to a port only once so many words have: a store to a
-    /// register.
+    /// Has this process be told of what comes to a port only once `words` words have come: a store
+    /// to a register.
     pub(super) fn tell_of(&self, side: Side, words: u32) {
         if let Some(memory) = self.shared_memory(side.cluster) {
             self.bus_access(memory);

@@ -10,8 +10,8 @@ fn entry(ports: &[Option<Port>], port: u8) -> Option<&Port> {
 }
 
 impl BufferManager {
-    /// The BMI chooses what it sends next, and takes its credit. Whoever sends it says so with
-    /// [`BufferManager::sent`].
+    /// The BMI chooses what it sends next, and takes its credit. The caller that sends it says so
+    /// with [`BufferManager::sent`].
     pub fn next_write(&mut self) -> Option<Write> {
         let ports = &self.ports;
         let write = self.writes.next(|write| match (write.what, entry(ports, write.port)) {
@@ -36,8 +36,8 @@ impl BufferManager {
         }
     }
 
-    /// The BMW gets words for a port; where they go. Once they are there, whoever put them says so
-    /// with [`BufferManager::written`].
+    /// The BMW gets words for a port; where they go. Once they are there, the caller that put them
+    /// says so with [`BufferManager::written`].
     ///
     /// # Errors
     /// The port has no FIFO, or no room; it is noted as well.
@@ -71,7 +71,7 @@ impl BufferManager {
         }
     }
 
-    /// The writer at the other end tells its pointer: it has put so many words into the FIFO.
+    /// The writer at the other end tells its pointer: it has put `words` words into the FIFO.
     ///
     /// # Errors
     /// As of [`BufferManager::arrive`].
@@ -82,7 +82,7 @@ impl BufferManager {
     }
 
     /// The other end reads words of the FIFO that a port which sends has; where they are. Once they
-    /// were read, whoever does it says so with [`BufferManager::fetched`].
+    /// were read, the caller that did it says so with [`BufferManager::fetched`].
     ///
     /// # Errors
     /// There are none; it is noted as well.
@@ -101,7 +101,8 @@ impl BufferManager {
         }
     }
 
-    /// The BMR chooses what it reads next. Whoever moves it says so with [`BufferManager::read`].
+    /// The BMR chooses what it reads next. The caller that moves it says so with
+    /// [`BufferManager::read`].
     pub fn next_read(&mut self) -> Option<Taken> {
         let ports = &self.ports;
         let read = self.reads.next(|read| match entry(ports, read.port) {
@@ -141,7 +142,8 @@ impl BufferManager {
     /// Credit has come for a port; of one whose FIFO the other end has: words that are there.
     ///
     /// # Errors
-    /// The port sends nothing, or cannot have so much; it is noted as well.
+    /// The port sends nothing, or would have more credit than its FIFO has words. It is noted as
+    /// well.
     pub fn credit(&mut self, port: u8, words: u32) -> Result<(), Fault> {
         let fault = match self.ports.get_mut(usize::from(port)) {
             Some(Some(

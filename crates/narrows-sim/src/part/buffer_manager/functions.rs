@@ -1,4 +1,4 @@
-//! Hardware functions at ports: who uses the queues and the tables as CPUs do, and is none.
+//! Hardware functions at ports. They use the queues and the tables as CPUs do, but are none.
 //!
 //! A function has a number behind those of the CPUs. A CPU sets its ports up by accesses with that
 //! number: what comes to port P is for the function, and what it makes of it leaves through port
@@ -30,7 +30,7 @@ pub(super) struct Function {
 }
 
 impl BufferManager {
-    /// One with functions, which take blocks of so many words.
+    /// One with functions: `blocks` has, for each, the words of the blocks that it takes.
     pub fn with_functions(shape: Shape, blocks: impl Iterator<Item = u32>) -> BufferManager {
         let one = |block| Function { block, ports: Vec::new(), last: 0, coming: None, going: None };
         let functions: Vec<Function> = blocks.map(one).collect();
@@ -69,7 +69,8 @@ impl BufferManager {
         if holds { Ok(()) } else { Err(Fault::Setup) }
     }
 
-    /// A port was set up for whoever has this number: what comes to it is for that one alone.
+    /// A port was set up for the CPU or function of this number: what comes to it is for that one
+    /// alone.
     pub(super) fn attach(&mut self, cpu: u8, port: u8) {
         let receives = matches!(
             self.ports[usize::from(port)],
@@ -86,7 +87,7 @@ impl BufferManager {
     }
 
     /// Each function that holds no block that comes in asks for the next one: of its ports in turn,
-    /// the first to which so much has come. Whether the BMR has something to do for one.
+    /// at the first to which a whole block has come. Whether the BMR has something to do for one.
     pub fn feed(&mut self) -> bool {
         let mut fed = false;
         for at in 0..self.functions.len() {
@@ -147,8 +148,8 @@ impl BufferManager {
     /// A function gives the result of a block that came to a port.
     ///
     /// # Errors
-    /// The next port sends nothing, or never so much, or a CPU has requests for it. It is noted as
-    /// well, and the result is dropped.
+    /// The next port sends nothing, or never has credit for that much, or a CPU has requests for
+    /// it. It is noted as well, and the result is dropped.
     pub fn give(&mut self, cpu: u8, came: u8, result: Vec<u8>) -> Result<(), Fault> {
         let port = came.saturating_add(1);
         let given = self.send_result(cpu, (came, port), &result);

@@ -3,9 +3,9 @@
 //!
 //! The *interface* (BMI) sends what CPUs ask to be written, once there is credit for it. The
 //! *writer* (BMW) puts what comes into the FIFO of its port. The *reader* (BMR) copies from a FIFO
-//! what CPUs ask to be read, once so much has come. The *credit manager* gives room that was read
+//! what CPUs ask to be read, once all of it has come. The *credit manager* gives room that was read
 //! back to the sender. Here is what they decide and keep; what they take, and how words move, is
-//! for whoever drives them.
+//! for the code that drives them.
 
 mod access;
 mod blocks;
@@ -380,7 +380,7 @@ impl BufferManager {
     }
 }
 
-/// The words of so many bytes.
+/// The words of `bytes` bytes.
 fn whole(bytes: u32) -> Result<u32, Fault> {
     if bytes == 0 || !bytes.is_multiple_of(4) { Err(Fault::Size) } else { Ok(bytes / 4) }
 }

@@ -78,7 +78,7 @@ impl Buffer {
         places
     }
 
-    /// Takes words off it; where they are. `None` if not so many have come.
+    /// Takes `count` words off it; where they are. `None` if fewer have come.
     pub fn take(&mut self, count: u32) -> Option<Places> {
         self.come = self.come.checked_sub(count)?;
         let places = self.places(self.read, count);
@@ -159,10 +159,10 @@ impl Port {
         Ok(Port::Sender { to, credits, all: credits, fifo: Some(Buffer::new(base, words)) })
     }
 
-    /// An entry of a sender that has the FIFO, in a shared memory of so many bytes.
+    /// An entry of a sender that has the FIFO, in a shared memory of `shared` bytes.
     ///
     /// # Errors
-    /// As of a receiver's.
+    /// As [`Port::receiver`].
     pub fn source(to: Endpoint, base: u32, words: u32, shared: u32) -> Result<Port, Fault> {
         Ok(Port::Source { to, buffer: Port::buffer(base, (words, 0), shared)? })
     }
@@ -178,7 +178,7 @@ impl Port {
         Ok(Port::Sink { from, come: 0, all: words })
     }
 
-    /// An entry of a receiver, whose shared memory has so many bytes.
+    /// An entry of a receiver, whose shared memory has `shared` bytes.
     ///
     /// # Errors
     /// The FIFO has no word or is outside the memory, or the threshold is above the FIFO.

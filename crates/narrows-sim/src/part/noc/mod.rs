@@ -73,7 +73,7 @@ impl<T> Network<T> {
         self.facts.clock.cycles(cycle)
     }
 
-    /// Flits of a packet with so many bytes.
+    /// Flits of a packet with this many bytes.
     pub fn flits(&self, bytes: usize) -> u64 {
         u64::from(self.facts.header) + (bytes as u64).div_ceil(self.facts.flit.into())
     }
@@ -97,7 +97,7 @@ impl<T> Network<T> {
         }
     }
 
-    /// Gives an interface a packet with so many bytes. `held` has when a stage is a packet's.
+    /// Gives an interface a packet with `bytes` bytes. `held` has when a stage is a packet's.
     ///
     /// # Errors
     /// There is no way to where it is to go.
@@ -162,7 +162,7 @@ impl<T> Network<T> {
     }
 }
 
-/// Cycles that a packet of so many flits takes over so many links, alone in the network: what the
+/// Cycles that a packet of `flits` flits takes over `links` links, alone in the network: what the
 /// interfaces and routers take, and the head over each stage, and then the other flits.
 #[cfg(test)]
 fn alone(facts: &Noc, links: u64, flits: u64) -> u64 {

@@ -23,7 +23,7 @@ pub(crate) fn attach(
     Ok(())
 }
 
-/// A chip whose function takes and gives so many bytes.
+/// A chip whose function takes blocks of `block` and gives results of `result` bytes.
 fn with(block: u32, result: u32) -> Chip {
     let mut chip = chip();
     let clusters = chip.clusters.as_mut().expect("it has clusters");
@@ -37,7 +37,7 @@ fn block(at: usize, len: u32) -> Vec<u8> {
 }
 
 /// Core 0 sends blocks to port 0 of cluster 3, and core 2 gets results from port 1 there, over
-/// FIFOs of so many words. All are set up when core 0 begins.
+/// FIFOs of `words` and of `more` words. All are set up when core 0 begins.
 fn through(
     chip: &Chip,
     [words, more]: [u32; 2],

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// What was written, for who reads it afterwards.
+/// What was written, for the test to read afterwards.
 #[derive(Clone, Default)]
 pub struct Written(Arc<Mutex<Vec<u8>>>);
 

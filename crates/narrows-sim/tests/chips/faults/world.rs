@@ -11,8 +11,8 @@ use std::cell::{Cell, RefCell};
 pub const SIDES: usize = 3;
 /// Messages that a node's stack may have taken and not handed out: its inbox.
 pub const INBOX: usize = 12;
-/// From the end of supervision until whoever was told has received it: two operations that run into
-/// their deadlines, and what is done in between.
+/// From the end of supervision until the process that was told has received it: two operations that
+/// run into their deadlines, and what is done in between.
 const PROMPT: Time = Time::nanos(2_000_000);
 
 /// The messages from one side to another, by their tags, which count up.
@@ -178,7 +178,7 @@ impl World {
         let what = format!("{} to {}: {account:?}", self.name(from), self.name(to));
         let Account { sent, trying, delivered, returned } = account;
         if dead != Some(to) {
-            // Whoever died may not have been told of the last.
+            // The process that died may not have been told of the last.
             let most = sent + u16::from(trying && dead == Some(from));
             assert!((sent..=most).contains(&delivered), "{what}");
             assert_eq!(returned, None, "{what}");

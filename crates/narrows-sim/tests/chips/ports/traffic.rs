@@ -44,7 +44,7 @@ impl Frames {
     }
 }
 
-/// One side: sends so many frames and receives as many.
+/// One side: sends this number of frames and receives as many.
 fn side(
     cpu: &Cpu,
     mut end: End,

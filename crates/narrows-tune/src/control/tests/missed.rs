@@ -98,7 +98,7 @@ fn a_flow_does_not_travel_so_that_it_falls_behind() {
     let later = Duration::from_secs(1);
     let made = controller.decide(later, Cause::Changed).unwrap();
     assert_eq!((made.reason, carry_out(&mut controller, later)[0].to), (Reason::Saves, all[1]));
-    // Who falls behind by whatever it travels by is carried nevertheless.
+    // A flow that falls behind by whatever it travels by is carried nevertheless.
     let hasty = Flow { period: Some(3 * MS / 2), ..slow };
     controller.change(flow, hasty).unwrap();
     let made = controller.decide(2 * later, Cause::Changed).unwrap();

@@ -9,7 +9,7 @@ fn rare() -> Vec<Strategy> {
     named.map(|name| format!("copy_batched/{name}/callee=interrupt").parse().unwrap()).into()
 }
 
-/// With a response on its way for so long.
+/// Costs by which the other core takes `serves` for a request.
 fn source(serves: u64) -> Costs {
     let callee = Side { request: serves, ..Side::default() };
     Costs { callee, buffers: Buffers::InStep, results: Results::Shared, ..costs() }

@@ -21,7 +21,7 @@ use crate::platform::{Memory, OwnMemory};
 /// Whether a receiver acknowledges with an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledges {
-    /// It does.
+    /// It interrupts the sender.
     Interrupt,
     /// It only changes its state: the sender looks before it sends again.
     Lazily,

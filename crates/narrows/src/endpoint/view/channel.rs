@@ -90,7 +90,7 @@ impl<P: Platform> ChannelView<'_, P> {
     /// ```
     ///
     /// # Errors
-    /// [`Failure::Refused`] if the block has not so many bytes, or the link was closed.
+    /// [`Failure::Refused`] if the block has fewer bytes, or the link was closed.
     #[inline]
     pub fn read(&self, block: Block, at: usize, to: &mut [u8]) -> Result<(), Failure> {
         self.node.read_block(self.channel.link, block, at, to)

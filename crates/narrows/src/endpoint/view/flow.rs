@@ -229,7 +229,7 @@ impl<P: Platform> FlowView<'_, P> {
     /// ```
     ///
     /// # Errors
-    /// As there.
+    /// As [`Node::send_all`].
     #[inline]
     pub fn send_all(
         &mut self,

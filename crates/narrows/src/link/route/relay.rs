@@ -131,7 +131,7 @@ pub struct Relay<T, S> {
 }
 
 impl<T: Copy, S: DerefMut<Target = [Slot<T>]>> Relay<T, S> {
-    /// A relay with a hop limit of 1 to [`HOPS`], and so many buffers of each class for each link,
+    /// A relay with a hop limit of 1 to [`HOPS`], and `quota` buffers of each class for each link,
     /// at least one. It has a place for each message that goes on: as many as the buffers of all
     /// links, and those that the node sends itself.
     pub fn new(mut slots: S, hops: u8, quota: u16) -> Self {

@@ -10,11 +10,11 @@ const FAR: u32 = 1 << 30;
 /// Whether a message comes for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Once {
-    /// It does.
+    /// It comes for the first time.
     First,
     /// It has come before.
     Again,
-    /// So many newer ones have come that nobody knows.
+    /// Nobody knows: too many newer ones have come.
     Unknown,
     /// It was sent before its origin started anew.
     Past,

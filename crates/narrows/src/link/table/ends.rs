@@ -5,8 +5,8 @@ use crate::link::places::grow;
 use crate::link::{Link, LinkId, Name};
 use crate::platform::{HuntError, Lost, Platform};
 
-/// Links that keep their memory though they have ended and left nothing to receive: so long a
-/// program can ask why.
+/// Links that keep their memory though they have ended and left nothing to receive: while they do,
+/// a program can ask why they ended.
 const KEPT: usize = 8;
 
 impl<P: Platform> Links<P> {

@@ -33,7 +33,8 @@ impl<B, Q: DerefMut<Target = [Waiting<B>]>> Connection<B, Q> {
         }
     }
 
-    /// Takes one frame, if one has come. `make` gives a buffer for so many bytes, or none.
+    /// Takes one frame, if one has come. `make` gives a buffer for as many bytes as it is asked
+    /// for, or none.
     #[inline]
     pub fn receive<F: Frames<Buffer = B>>(
         &mut self,

@@ -36,7 +36,7 @@ pub trait Processes {
     /// Whether the processes are to end.
     fn is_over(&self) -> bool;
 
-    /// Lets the process wait until it is woken, at most for so long. What was brought about for it
+    /// Lets the process wait until it is woken, at most `within`. What was brought about for it
     /// since it last looked ends the wait at once.
     fn wait(&mut self, own: Process, within: Option<Duration>);
 
@@ -74,7 +74,7 @@ pub trait Station: Processes {
     /// buffer for it.
     fn take(&mut self, link: usize) -> Option<bool>;
 
-    /// Whether so many frames of a link wait, or so much time was spent, that interrupts are to be
+    /// Whether enough frames of a link wait, or enough time was spent, that interrupts are to be
     /// masked.
     fn is_enough(&self, link: usize) -> bool;
 

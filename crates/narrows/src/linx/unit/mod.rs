@@ -7,8 +7,8 @@
 //! ```
 //!
 //! An interrupt can come in the middle of a process that uses the connection. So every part of a
-//! unit has a guard of its own, and nobody waits for one: who finds the connection in use leaves a
-//! note, and the process that uses it does what there is to do before it goes on.
+//! unit has a guard of its own, and nobody waits for one: a process that finds the connection in
+//! use leaves a note, and the process that uses it does what there is to do before it goes on.
 
 mod ring;
 
@@ -37,7 +37,7 @@ pub trait Staged {
     /// As [`Frames::try_send`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`Frames::try_send`].
     fn try_send(
         &mut self,
         header: &[u8],
@@ -56,7 +56,7 @@ pub trait Staged {
     /// As [`Frames::read`], of a frame that was taken off.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Frames::read`].
     fn read(
         &mut self,
         frame: &Self::Frame,
@@ -69,7 +69,7 @@ pub trait Staged {
     /// Ends with a frame: its place can be used again.
     fn release(&mut self, frame: Self::Frame);
 
-    /// Memory for a signal of so many bytes, if there is any.
+    /// Memory for a signal of `len` bytes, if there is any.
     fn make(&mut self, len: usize) -> Option<Self::Buffer>;
 
     /// Keeps a signal that was sent for as long as the driver may read it.
@@ -82,13 +82,13 @@ pub trait Staged {
 /// What is left to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// Nothing.
+    /// Nothing is left.
     Nothing,
     /// What the peer lets nobody send before its application has used something.
     Credit,
     /// What the driver has no room for.
     Room,
-    /// Perhaps something: the connection is in use, and whoever uses it sees to that.
+    /// Perhaps something: the connection is in use, and the process that uses it sees to that.
     Busy,
 }
 
@@ -320,7 +320,7 @@ where
         self.starved.take()
     }
 
-    /// Whether it did.
+    /// Whether the interrupt left a frame for which there was no buffer.
     #[must_use]
     pub fn is_starved(&self) -> bool {
         self.starved.get()

@@ -46,7 +46,7 @@ pub const MAX_HOLDS: u32 = ARMED - HOLD;
 /// Words of a subscriber's note.
 pub const NOTE_WORDS: u32 = 2 * ARMED;
 
-/// Words of a queue of so many positions, a power of two.
+/// Words of a queue of `depth` positions, a power of two.
 #[must_use]
 pub const fn queue_words(depth: u32) -> u32 {
     2 * CELL * depth
@@ -171,8 +171,8 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
         self.left
     }
 
-    /// Pushes the name of a slot, with two words for whoever takes it. Gives its position; none if
-    /// it was left out. `fence` is a full one.
+    /// Pushes the name of a slot, with two words for the subscriber that takes it. Gives its
+    /// position; none if it was left out. `fence` is a full one.
     ///
     /// # Errors
     /// [`NoRoom`]; nothing was pushed.
@@ -227,8 +227,8 @@ impl<W: WordsMut, R: Words> Delivery<W, R> {
 
     /// Says that nothing is pushed any more. The caller wakes the subscriber behind a full fence.
     pub fn end(&self) {
-        // Release: pairs with the acquire in `Subscription::has_ended`. Who sees it sees all that
-        // was pushed.
+        // Release: pairs with the acquire in `Subscription::has_ended`. A subscriber that sees it
+        // sees all that was pushed.
         self.queue.store_release(ENDED, 1);
     }
 

@@ -80,8 +80,8 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
                 if !self.terms.may_lose() || self.is_still(cell, position, &fence) {
                     self.holds |= 1 << hold;
                     self.next = position.wrapping_add(1);
-                    // Release: pairs with the acquire in `Delivery::refresh`. Who sees that it was
-                    // taken sees the hold.
+                    // Release: pairs with the acquire in `Delivery::refresh`. A publisher that sees
+                    // that it was taken sees the hold.
                     self.note.store_release(TAKEN, position);
                     return Ok(Some(Sample { slot, words: [first, second], hold }));
                 }
@@ -160,6 +160,7 @@ impl<R: Words, W: WordsMut> Subscription<R, W> {
 
 /// The subscriber takes nothing any more. What it holds is still to be given back.
 pub fn leave(note: &impl WordsMut) {
-    // Release: pairs with the acquire in `Delivery::has_left`. Who sees it sees what is held.
+    // Release: pairs with the acquire in `Delivery::has_left`. A publisher that sees it sees what
+    // is held.
     note.store_release(LEFT, 1);
 }

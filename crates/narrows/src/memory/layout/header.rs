@@ -35,7 +35,7 @@ impl Layout {
     /// that a page of a ring is made when the ring is used.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Layout::format`].
     pub fn format_zeroed<M: OwnMemory>(&self, own: &M) -> Result<(), OutOfRange> {
         self.write_header(own)?;
         for ring in self.rings() {

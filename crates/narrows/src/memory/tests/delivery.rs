@@ -13,7 +13,7 @@ use crate::platform::{Memory, OwnMemory, WordsMut};
 
 type Plain = <Heap as Memory>::Words;
 
-/// So many words that are all 0.
+/// Makes this number of words that are all 0.
 fn words(count: u32) -> impl Fn() -> Plain {
     let heap = Heap::new(4 * count);
     heap.write(0, &vec![0; 4 * count as usize]).expect("all of them");

@@ -99,7 +99,8 @@ fn slots_ahead_are_asked_for_only_where_so_many_messages_have_gathered() {
     let (mine, theirs) = (formatted(&of_a), formatted(&layout(32, 0)));
     let mut tx = Producer::new(&of_a, &mine, &layout(32, 0), &theirs).expect("fits");
     let mut rx = Consumer::new(&layout(32, 0), &theirs, &of_a, &mine).expect("fits");
-    // So many are there when credit for `taken` is given, so far ahead are slots asked for then.
+    // `there` messages are there when credit for `taken` is given, and slots are asked for as far
+    // `ahead` then.
     for (taken, there, may_pause, ahead) in [
         (8, 0, true, 0),
         (8, 7, false, 0),

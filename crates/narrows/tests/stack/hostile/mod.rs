@@ -3,7 +3,7 @@
 //! nothing of it stays, and another link of the same node never notices.
 //!
 //! `NARROWS_CASES=10000000 cargo test --release -p narrows --test stack hostile:: -- --nocapture`
-//! runs so many cases instead of a few, `NARROWS_SEED=7` the case of one seed.
+//! runs that number of cases instead of a few, `NARROWS_SEED=7` the case of one seed.
 
 mod case;
 mod others;

@@ -62,7 +62,7 @@ fn pairs(count: u8) -> Vec<(u8, u8)> {
     (1..=count).flat_map(|a| (1..=count).map(move |b| (a, b))).filter(|(a, b)| a != b).collect()
 }
 
-/// Fills everything for so many turns, then lets it run out. Whatever was sent came, in order.
+/// Fills everything for 2000 turns, then lets it run out. Whatever was sent came, in order.
 fn fill(adjacent: &[(u8, u8)], count: u8, limits: Limits, (mtu, room): (usize, usize), seed: u64) {
     let mut net = Net::new(adjacent, limits, (mtu, room));
     let (mut account, mut random) = (Account::default(), Random(seed));

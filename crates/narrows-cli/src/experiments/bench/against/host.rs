@@ -204,9 +204,9 @@ fn range(all: &[f64]) -> [f64; 2] {
     [of(f64::min), of(f64::max)]
 }
 
-/// Pairs of one shape that differ, as measured, by so much, and those of them in whose order the
-/// model has them, which it has not if it has both alike. Of those that differ `clearly` all rounds
-/// of one were above all of the other.
+/// Pairs of one shape that differ, as measured, by more than [`APART`], and those of them that the
+/// model has in the measured order. A pair that it has alike is not among the latter. Of those that
+/// differ `clearly` all rounds of one were above all of the other.
 fn ranked(rows: &[Row], figure: impl Fn(&Row) -> Option<Figure>, clearly: bool) -> Ranked {
     let mut ranked = Ranked::default();
     for (at, one) in rows.iter().enumerate() {

@@ -16,7 +16,7 @@ use crate::rig::sim;
 /// Two CPUs of different clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// The CPUs, by their places in the chip: who begins, and who answers.
+    /// The CPUs, by their places in the chip: the one that begins, and the one that answers.
     pub cores: [usize; 2],
     /// Their clusters.
     pub clusters: [usize; 2],
@@ -60,7 +60,7 @@ impl Ends {
         Ok(Ends { cores, clusters: [from.0, to.0] })
     }
 
-    /// The memory that the cluster of who begins shares.
+    /// The memory that the cluster of the CPU that begins shares.
     pub(super) fn memory(self, chip: &Chip) -> usize {
         clusters(chip)[self.clusters[0]].memory
     }
@@ -119,7 +119,7 @@ fn clusters(chip: &Chip) -> &[Cluster] {
     chip.clusters.as_ref().map_or(&[], |clusters| &clusters.all)
 }
 
-/// Packets of so many bytes, one after the other.
+/// `count` packets of `bytes` bytes, one after the other.
 #[derive(Clone, Copy)]
 pub(super) struct Packets {
     pub layout: Layout,
@@ -156,7 +156,7 @@ impl Packets {
 /// Where things are in the shared memories.
 ///
 /// # Errors
-/// There is no room for packets of so many bytes.
+/// There is no room for packets of `packet` bytes.
 pub(super) fn layout(chip: &Chip, packet: u32) -> Result<Layout, Failure> {
     Layout::new(chip, packet).ok_or_else(|| {
         let why = format!("a FIFO or a shared memory has no room for packets of {packet} bytes");

@@ -44,7 +44,7 @@ pub struct Row {
     pub hops: u32,
 }
 
-/// Measures one row: so many packets of so many bytes each way.
+/// Measures one row: `count` packets of `packet` bytes each way.
 ///
 /// # Errors
 /// The chip has no room for such packets, or they cannot be moved.
@@ -76,7 +76,7 @@ pub fn counts(packet: u32) -> BTreeSet<u32> {
 }
 
 /// Sends packets there and then as many back. How long it takes, and the bytes on the network.
-/// `seen` is called behind each packet, at whoever receives it.
+/// `seen` is called behind each packet, at the CPU that receives it.
 fn trip(
     (chip, monitor): (&Chip, Option<&Monitor>),
     ends: Ends,

@@ -54,8 +54,8 @@ impl Carried {
     }
 }
 
-/// Requests of a session that have to be answered in so much time: those whose deadlines end in it,
-/// but for the last, which may not have begun.
+/// Requests of a session that have to be answered within `duration`: those whose deadlines end in
+/// it, but for the last, which may not have begun.
 fn due(flow: &Flow, duration: Duration) -> u64 {
     let begins = match flow.presence {
         Presence::Once { arrives: Some(arrives), .. } => arrives,

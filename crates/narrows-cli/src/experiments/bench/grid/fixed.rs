@@ -15,7 +15,7 @@ use narrows_tune::model::{Flow, estimate};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Of those that take least in a short run, so many are carried for as long as `auto` is.
+/// Of those that take least in a short run, this many are carried for as long as `auto` is.
 const NEAR: usize = 4;
 /// Times that one kind is varied and then the other.
 const ROUNDS: usize = 3;
@@ -111,8 +111,8 @@ impl<'a> Tries<'a> {
         Ok(holding.min_by(|(_, a), (_, b)| a.load.total_cmp(&b.load)))
     }
 
-    /// What a pair takes in the mean of scenes that have all sessions; none if it is late in one of
-    /// those, or of so many in which some are not there.
+    /// What a pair takes in the mean of scenes that have all sessions. None if it is late in one of
+    /// those, or in one of `count` scenes in which some sessions are not there.
     pub fn mean(&mut self, by: Pair, count: u64) -> Result<Option<f64>, Failure> {
         if let Some(mean) = self.means.get(&by) {
             return Ok(*mean);

@@ -15,7 +15,7 @@ const CHUNK: usize = 32;
 /// Scenes with all sessions whose loads are compared.
 const COMPARED: u64 = 16;
 
-/// Whether so many drawn scenes are carried in time, in some of which sessions are not there.
+/// Whether `count` drawn scenes are carried in time, in which some sessions are not there.
 ///
 /// # Errors
 /// What `carry` refuses.
@@ -36,8 +36,8 @@ pub(super) fn keeps(
     Ok(true)
 }
 
-/// The mean load of scenes with all sessions, each carried for so long; none if one of them is not
-/// carried in time.
+/// The mean load of scenes with all sessions, each carried for `duration`; none if one of them is
+/// not carried in time.
 ///
 /// # Errors
 /// What `carry` refuses.

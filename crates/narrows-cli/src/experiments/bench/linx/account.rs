@@ -112,7 +112,7 @@ pub(super) struct Did {
 }
 
 impl Did {
-    /// That it was busy for so long; nothing else is known.
+    /// That it was busy for this time; nothing else is known.
     pub fn busy(busy: Time) -> Did {
         Did { busy, ..Did::default() }
     }

@@ -1,4 +1,4 @@
-//! S4's test cases (section 3.5): who sends what to whom, and when.
+//! S4's test cases (section 3.5): which process sends what to which, and when.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ const STEP: Time = Time::nanos(1_000_000);
 const HUNT: usize = 4;
 /// A request for a log, and the log.
 const LOG_REQUEST: usize = 32;
-/// Every so many requests of t1, a log is asked for.
+/// A log is asked for once in this many requests of t1.
 pub(super) const LOG_EVERY: u32 = 10;
 
 /// What is sent.
@@ -39,7 +39,7 @@ pub(super) const LOG_EVERY: u32 = 10;
 pub(super) enum Traffic {
     /// Requests, each answered by as many bytes, with a log asked for now and then if it has bytes.
     Requests { rounds: u32, log: usize },
-    /// So many signals behind each other, and a confirmation.
+    /// `signals` signals behind each other, and a confirmation.
     Burst { signals: u32, stopped: bool },
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Run {
     pub bytes: usize,
     pub mtu: usize,
     pub cached: bool,
-    /// Who sends requests or the burst, and to whom.
+    /// The process that sends requests or the burst, and the one that it sends them to.
     pub flows: Vec<(usize, usize)>,
     /// Whether stamps and swap hooks take what S4's took.
     pub instrumented: bool,
@@ -415,7 +415,7 @@ impl Application {
         cpu.signal_sent(&Signal { id, times, number, bytes, peer: &peer });
     }
 
-    /// Receives a signal: who sent it, and what for.
+    /// Receives a signal: which process sent it, and what for.
     fn receive(&self, cpu: &Cpu) -> Option<(usize, Purpose)> {
         let os = cpu.os();
         let got = os.receive(&[], Time::NEVER)?;

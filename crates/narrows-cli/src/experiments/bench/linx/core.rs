@@ -1,4 +1,4 @@
-//! A core with LINX on it: its units, its pool, and who runs what.
+//! A core with LINX on it: its units, its pool, and which process runs what.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -85,9 +85,9 @@ impl Adaption for Around<'_> {
 }
 
 impl Core {
-    /// Does something with the link handler. Whoever does is not interrupted by another who would:
-    /// layered, its process and the receiver are more urgent than who wakes them, and flat,
-    /// interrupts are masked.
+    /// Does something with the link handler. A process that does is not interrupted by another that
+    /// would: layered, its process and the receiver are more urgent than the process that wakes
+    /// them, and flat, interrupts are masked.
     fn with_handler<T>(
         &self,
         cpu: &Cpu,

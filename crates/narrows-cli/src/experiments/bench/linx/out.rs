@@ -34,7 +34,7 @@ impl Out {
     /// Sees whether the file can be written.
     ///
     /// # Errors
-    /// It cannot.
+    /// The file cannot be written to.
     pub fn new(path: &Path) -> Result<Out, Failure> {
         output::probe_file(path)?;
         Ok(Out(path.to_owned()))

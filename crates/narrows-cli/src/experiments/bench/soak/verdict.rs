@@ -95,7 +95,7 @@ pub fn latency(what: &str, values: &[f64]) -> Option<Check> {
 mod tests {
     use super::*;
 
-    /// So many samples of a figure that varies by a twentieth, plus what `more` gives.
+    /// Samples of a figure that varies by a twentieth, plus what `more` gives.
     fn series(level: f64, more: impl Fn(f64) -> f64) -> Vec<f64> {
         let mut random = fastrand::Rng::with_seed(11);
         (0..128)

@@ -17,7 +17,7 @@ const BEFORE: usize = 2;
 /// Longer than anything that goes on behind a message.
 const QUIET: Time = Time::nanos(20_000_000);
 
-/// What is measured: messages of so many bytes, as long both ways, to the processor so many
+/// What is measured: messages of `bytes` bytes, as long both ways, to the processor `hops`
 /// transfers away.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
@@ -34,7 +34,7 @@ pub struct Asked<'a> {
 /// The task that asks.
 const FIRST: Task = Task { core: 0, number: 0 };
 
-/// The processors that take part, and the one that is so many transfers from the first: by the
+/// The processors that take part, and the one that is `hops` transfers from the first: by the
 /// routes that the board's file has, or where it has none, along the line of its processors. `None`
 /// if there is no such processor.
 pub fn way(chip: &Chip, hops: usize) -> Option<(Net, usize)> {
@@ -160,8 +160,8 @@ pub fn calls(chip: &Chip, asked: Asked<'_>) -> Result<Held, Failure> {
     Ok(Held { sender: sender.get(), receiver: receiver.get() })
 }
 
-/// Runs a task on the first processor and another so many transfers away. How many messages each
-/// processor has passed on.
+/// Runs a task on the first processor and another on the processor of `to`. Returns how many
+/// messages each processor has passed on.
 fn run(
     chip: &Chip,
     asked: Asked<'_>,

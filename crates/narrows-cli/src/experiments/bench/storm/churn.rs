@@ -13,7 +13,7 @@ use crate::experiments::bench::traffic::churn::{Churn, Churning, PLACES};
 use crate::experiments::bench::traffic::{self, STARTER, prioritise};
 use crate::rig::peer;
 
-/// Measures round trips and deadlines beside so many link-ups a second, for this long.
+/// Measures round trips and deadlines beside `rate` link-ups a second, for `time`.
 ///
 /// # Errors
 /// A process could not be started, or does not link.

@@ -39,7 +39,7 @@ impl Job {
         Job { image, finds, threshold, tables: Tables::new(threshold) }
     }
 
-    /// The image, cut among so many CPUs.
+    /// The image, cut among this number of CPUs.
     pub fn bands(&self, cpus: usize) -> Vec<Band> {
         bands(self.image.height, cpus, &self.finds)
     }

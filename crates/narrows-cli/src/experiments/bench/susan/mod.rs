@@ -27,7 +27,7 @@ use crate::rig::sim;
 use flags::Susan;
 use job::Job;
 
-/// The image, cut among so many CPUs.
+/// What was measured with the image cut among `cpus` CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// How rows are moved.
@@ -52,7 +52,7 @@ pub struct Row {
 /// Measures one row. What was found comes with it.
 ///
 /// # Errors
-/// The chip has no clusters, not so many CPUs or no room, or rows cannot be moved.
+/// The chip has no clusters, fewer CPUs than `cpus` or no room, or rows cannot be moved.
 fn row(
     (chip, monitor): (&Chip, Option<&Monitor>),
     mechanism: Mechanism,
@@ -95,7 +95,7 @@ fn less(rows: &[Row], measure: impl Fn(&Row) -> f64) -> Option<f64> {
 /// results, in percent: the average of 2 to all CPUs of a chip.
 ///
 /// # Errors
-/// As of a row.
+/// A row cannot be measured.
 pub fn reduction(chip: &Chip) -> Result<f64, Failure> {
     let job = Job::of(&Susan::default())?;
     let most = chip.clusters.as_ref().map_or(0, |clusters| plan::cpus(clusters).len());

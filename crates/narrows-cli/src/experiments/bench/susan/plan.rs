@@ -1,4 +1,4 @@
-//! Who does what on a chip of clusters, and where everything lies in the shared memories.
+//! Which CPU does what on a chip of clusters, and where everything lies in the shared memories.
 
 use narrows_sim::chip::{Chip, Clusters, Partitioning};
 
@@ -24,7 +24,7 @@ pub struct Pair {
     pub back: Line,
 }
 
-/// All of it.
+/// Where all parts of a run are: CPUs, connections and what lies in the shared memories.
 pub struct Plan {
     /// The first has the image and gets all results.
     pub members: Vec<Member>,
@@ -50,7 +50,7 @@ impl Taken {
         u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    /// A side of a connection, with room for a FIFO of so many bytes if it is there.
+    /// A side of a connection, with room for a FIFO of `fifo` bytes if the FIFO is on this side.
     fn side(&mut self, (cluster, cpu): (usize, usize), fifo: Option<u32>) -> Side {
         let port = self.ports[cluster];
         self.ports[cluster] += 1;
@@ -74,7 +74,7 @@ pub fn cpus(clusters: &Clusters) -> Vec<(usize, (usize, usize))> {
 
 impl Plan {
     /// # Errors
-    /// The chip has no clusters, or not so many CPUs, or no room.
+    /// The chip has no clusters, or fewer CPUs than `count`, or no room.
     pub fn new(chip: &Chip, job: &Job, count: usize) -> Result<Plan, Failure> {
         let cannot = |why: String| Failure::new(Kind::Workload, format!("{}: {why}", chip.name));
         let clusters = chip.clusters.as_ref().ok_or_else(|| cannot("it has no clusters".into()))?;

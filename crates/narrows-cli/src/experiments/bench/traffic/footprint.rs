@@ -10,7 +10,8 @@ pub struct Footprint {
     /// Resident memory in KiB.
     pub rss_kib: u64,
     /// The same without what is read from files, such as the program, and with each shared page
-    /// divided by those who share it. Who else runs the same program changes nothing in it.
+    /// divided by the processes that share it. Other processes that run the same program change
+    /// nothing in it.
     pub pss_kib: u64,
     /// Memory of no file on a disk that this process alone has and has written to, in KiB. The
     /// program's own pages are not in it: they are this process's alone as soon as nobody else runs

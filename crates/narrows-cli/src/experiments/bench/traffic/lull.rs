@@ -24,7 +24,7 @@ use crate::rig::place::Place;
 /// The first pause, in nanoseconds: a little too long.
 const FIRST: u64 = LINGER.as_nanos() as u64;
 /// By how much a pause is longer than the last if the message was seen, and shorter if it was rung
-/// for, in nanoseconds. A ring takes so much longer that five of six are to be seen.
+/// for, in nanoseconds. A ring takes longer, by so much that five of six messages are to be seen.
 const LONGER: u64 = 20;
 const SHORTER: u64 = 100;
 /// What is drawn on top of each.

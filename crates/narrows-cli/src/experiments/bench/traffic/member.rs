@@ -17,7 +17,7 @@ use super::sheet::{Cell, Phase, Sheet};
 use super::{LONGEST, Longest, PATIENCE, PORT, Payloads, Record, STARTER, node};
 use crate::base::failure::{Failure, Kind};
 
-/// The longest wait for anything: so long may a member not see that its phase is another.
+/// The longest wait for anything: a member sees at most this much later that its phase is another.
 const IDLE: Duration = Duration::from_millis(2);
 /// The longest run of messages to one peer, and of those taken, without a look at anything else.
 const BURST: usize = 32;

@@ -60,9 +60,9 @@ pub struct Role<'a> {
 pub enum Part {
     /// The traffic of two.
     Traffic,
-    /// The member of this number, of a mesh of so many.
+    /// The member of the first number, of a mesh of as many as the second says.
     Member(u16, u16),
-    /// Nodes that link and go again, so many times a second; 0 is as often as they can.
+    /// Nodes that link and go again, this many times a second; 0 is as often as they can.
     Churn(u32),
 }
 

@@ -1,7 +1,7 @@
 //! The random operations of the C interface, compared with a model (`narrows-capi`'s test
 //! `random`), on a simulated chip of clusters over both mechanisms.
 //!
-//! `NARROWS_CASES=1000 cargo test --release -p narrows-cli --lib random` runs so many cases
+//! `NARROWS_CASES=1000 cargo test --release -p narrows-cli --lib random` runs that number of cases
 //! over each, `NARROWS_SEED=7` the case of one seed, or those from it on.
 
 #[path = "../../../../../narrows-capi/tests/random/calls.rs"]

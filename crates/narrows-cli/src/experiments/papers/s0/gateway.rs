@@ -107,7 +107,7 @@ fn parameters(reading: Reading) -> Result<Parameters<f64>, Failure> {
     })
 }
 
-/// A gateway with sessions and so much internal memory.
+/// A gateway with one DSP, and how what the source does not say is read.
 pub struct Gateway {
     pub(super) machine: Machine,
     reading: Reading,

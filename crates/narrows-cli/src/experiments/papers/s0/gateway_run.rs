@@ -134,7 +134,7 @@ fn outcome(
     })
 }
 
-/// Carries sessions to this many DSPs of so much memory each, by static strategies or as the
+/// Carries sessions to `dsps` DSPs of `memory` bytes each, by static strategies or as the
 /// controller chooses.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! What sections 4.2 and 4.3 say in words, and section 3.6 of flow control: who is the larger, and
-//! where it shows. Each is worked out from the signals of a run.
+//! What sections 4.2 and 4.3 say in words, and section 3.6 of flow control: which is the larger,
+//! and where it shows. Each is worked out from the signals of a run.
 
 use std::collections::BTreeMap;
 

@@ -142,7 +142,8 @@ impl World {
         let longest = self.connections[one].longest();
         let words = 1 + self.dice.roll(longest);
         let Connection { from, to, sent, gone, asked, .. } = self.connections[one];
-        // Who reads what nobody has sent yet can hold up for ever what its CPU asks for later.
+        // A request to read what nobody has sent yet can hold up for ever what its CPU asks for
+        // later.
         let there = words.min(gone - asked);
         let (result, count) = match self.dice.roll(4) {
             0 => (self.ask(from, WORD, cpu, &[sent]), 1),
@@ -246,7 +247,7 @@ impl World {
     }
 }
 
-/// Makes requests in rounds, as many as `NARROWS_CASES` says, or so many.
+/// Makes requests in rounds, as many as `NARROWS_CASES` says, or else `usual`.
 fn requests(partitioning: Partitioning, usual: u64) {
     let cases = std::env::var("NARROWS_CASES").ok().and_then(|cases| cases.parse().ok());
     let cases: u64 = cases.unwrap_or(usual);

@@ -47,7 +47,7 @@ struct Shared<'a> {
     done: Barrier,
 }
 
-/// Carries a trial out with so many nodes.
+/// Carries a trial out with this number of nodes.
 ///
 /// # Errors
 /// A node cannot be opened, or a signal does not come.

@@ -150,7 +150,7 @@ fn echo(task: &Task, queue: QueueId, ends: &AtomicBool, held: &AtomicU64) {
         };
         if message.first() == Some(&SAY) {
             let took = system::thread_time().saturating_sub(begin);
-            // Release: pairs with the acquire of whoever receives the answer.
+            // Release: pairs with the acquire of the thread that receives the answer.
             held.store(took.as_nanos() as u64, Ordering::Release);
         }
         message.header.target = message.header.source;

@@ -39,7 +39,7 @@ pub enum First {
     Neither,
     /// The one that is named first.
     One,
-    /// The other.
+    /// The one that is named second.
     Other,
 }
 
