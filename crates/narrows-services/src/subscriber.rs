@@ -143,8 +143,8 @@ impl<T: Payload + ?Sized> Subscriber<T> {
     ///
     /// # Errors
     /// See [`Error`]: [`Error::Gone`] once if all publishers have gone and all that they had
-    /// published is taken. In time there was no publisher: [`Error::NotFound`]; or there was one that
-    /// published nothing: [`Error::Nothing`].
+    /// published is taken. In time there was no publisher: [`Error::NotFound`]; or there was one
+    /// that published nothing: [`Error::Nothing`].
     #[inline]
     pub fn receive(&self, within: Option<Duration>) -> Result<Sample<T>, Error> {
         self.reader.receive(within).map(Sample::new)
