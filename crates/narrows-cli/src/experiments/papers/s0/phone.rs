@@ -85,19 +85,7 @@ pub(super) enum Looks {
 /// # Errors
 /// As [`pair::run`].
 pub fn workload(chip: &Chip) -> Result<Found, Failure> {
-    let mut found = Found::new();
-    for (key, strategy) in [
-        ("ARM", None),
-        ("ARM+DSP+Intr+Extl", Some("in_place/interrupt/external")),
-        ("ARM+DSP+Poll+Extl", Some("in_place/poll=20ms/external/callee=interrupt")),
-        ("ARM+DSP+Intr+Intl", Some("in_place/interrupt/internal")),
-        ("ARM+DSP+Poll+Intl", Some("in_place/poll=20ms/internal/callee=interrupt")),
-    ] {
-        let measured = measure(chip, strategy, OWN, READING)?;
-        found.insert(format!("{key}.arm_percent"), measured.load);
-        found.insert(format!("{key}.interarrival_ms"), measured.between);
-        found.insert(format!("{key}.stddev_ms"), measured.deviation);
-    }
+    let mut found = rows(chip, READING)?;
     let load =
         |how: &str| found.get(&format!("ARM+DSP+{how}.arm_percent")).copied().unwrap_or_default();
     let saving = |how: &str| (1.0 - load(how) / load("Intr+Extl")) * 100.0;
@@ -107,6 +95,24 @@ pub fn workload(chip: &Chip) -> Result<Found, Failure> {
         ("saving.both", saving("Poll+Intl")),
     ];
     found.extend(savings.map(|(key, percent)| (key.to_owned(), percent)));
+    Ok(found)
+}
+
+/// The same without savings, as the sources are read.
+pub(super) fn rows(chip: &Chip, reading: Reading) -> Result<Found, Failure> {
+    let mut found = Found::new();
+    for (key, strategy) in [
+        ("ARM", None),
+        ("ARM+DSP+Intr+Extl", Some("in_place/interrupt/external")),
+        ("ARM+DSP+Poll+Extl", Some("in_place/poll=20ms/external/callee=interrupt")),
+        ("ARM+DSP+Intr+Intl", Some("in_place/interrupt/internal")),
+        ("ARM+DSP+Poll+Intl", Some("in_place/poll=20ms/internal/callee=interrupt")),
+    ] {
+        let measured = measure(chip, strategy, OWN, reading)?;
+        found.insert(format!("{key}.arm_percent"), measured.load);
+        found.insert(format!("{key}.interarrival_ms"), measured.between);
+        found.insert(format!("{key}.stddev_ms"), measured.deviation);
+    }
     Ok(found)
 }
 
