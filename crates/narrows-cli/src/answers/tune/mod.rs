@@ -56,10 +56,11 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     let clocks = clocks(args.objective, &args.clocks, own)?;
     let spin = args.objective == Objective::Latency;
     let subjects = subjects::subjects(&workload, place, &named, spin)?;
-    let untimed = untimed(&workload, place)?;
+    let mut notes = Vec::from_iter(untimed(&workload, place)?);
     let progress = Progress::new(2, global.json);
     progress.say("measuring");
     let measured = measured(global, chip.as_ref(), longest(&workload))?;
+    notes.extend(uncounted(args, &measured)?);
     progress.reach(1);
     progress.say("planning");
     let (clock, machine) = match own {
@@ -83,17 +84,17 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     let place = chip.as_ref().map_or_else(|| Here::look(&Root::default()), sim::machine);
     if global.json {
         let mut report = Report::new("tune", place.clone(), vec![row.clone()]);
-        report.notes.extend(untimed.clone());
+        report.notes.extend(notes.iter().cloned());
         report.print()?;
     } else {
         let simulated = place.elsewhere().filter(|_| place.r#virtual);
         let heading = simulated.unwrap_or_else(|| format!("On {}.", place.line()));
-        let note = untimed.as_ref().map_or(String::new(), |note| wrap("- ", note));
-        output::print((text::text(&row, &heading) + &note).as_bytes())?;
+        let notes: String = notes.iter().map(|note| wrap("- ", note)).collect();
+        output::print((text::text(&row, &heading) + &notes).as_bytes())?;
     }
     page.write(|| {
         let mut made = page::page(&place, &row);
-        made.notes.extend(untimed);
+        made.notes.extend(notes);
         made
     })
 }
@@ -103,6 +104,18 @@ fn untimed(workload: &Workload, place: Option<(&Chip, usize)>) -> Result<Option<
     let Some((chip, core)) = place else { return Ok(None) };
     let offers = Offers::new(workload, Some(&chip.name))?;
     Ok(chip.cores.get(core).and_then(|core| offers.untimed(core)))
+}
+
+/// That blocks are not counted of more memory than there is, in a sentence.
+fn uncounted(args: &Tune, measured: &Measured) -> Result<Option<String>, Failure> {
+    let there = measured.machine()?.memory;
+    let more = args.memory.is_some_and(|memory| memory > there);
+    Ok(more.then(|| {
+        format!(
+            "There are {there} B of internal memory: of more it is not known which blocks it would \
+             have, so no blocks are counted."
+        )
+    }))
 }
 
 /// The clocks to choose from, the lowest first: those named, or else the platform's; none if the
@@ -277,6 +290,11 @@ fn binds(planner: &Planner<'_>, plan: &Plan) -> Vec<BindingRow> {
     };
     let usual = Limits { memory: planner.machine.memory, ..Limits::default() };
     consider("memory", None, planner.plan_with(&Limits { memory: u32::MAX, ..usual }));
+    if !planner.machine.classes.is_empty() {
+        let many = Machine { classes: Vec::new(), ..planner.machine.clone() };
+        let made = Planner::new(&many, planner.subjects, planner.least);
+        consider("blocks", None, made.and_then(|planner| planner.plan()));
+    }
     for (flow, subject) in planner.subjects.iter().enumerate() {
         if subject.flow.deadline.is_some() {
             let free = Limits { free: Some(flow), ..usual };

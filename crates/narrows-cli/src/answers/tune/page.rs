@@ -112,7 +112,7 @@ fn limits(row: &PlanRow) -> String {
     });
     let said: Vec<String> = said.collect();
     match said.is_empty() {
-        true => "No limit of memory, time or deadlines holds the plan back.".into(),
+        true => "No limit of memory, blocks, time or deadlines holds the plan back.".into(),
         false => said.join(" "),
     }
 }

@@ -195,6 +195,10 @@ fn where_blocks_are_few_flows_travel_in_ways_that_need_fewer() {
     assert_eq!(planned(&machine), Ok(vec![2, 2]), "looked for");
     machine.classes = outside(3);
     assert_eq!(planned(&machine), Ok(vec![2, 1]), "one is told by interrupt");
+    let planner = Planner::new(&machine, &subjects, Least::Load).unwrap();
+    let plan = planner.plan().unwrap();
+    let [bind] = &binds(&planner, &plan)[..] else { panic!("blocks bind alone") };
+    assert!(bind.limit == "blocks" && bind.without < plan.load() as f64 / PERCENT, "{bind:?}");
     machine.classes = outside(2);
     assert_eq!(planned(&machine), Ok(vec![1, 1]), "both are");
     machine.classes = outside(1);
