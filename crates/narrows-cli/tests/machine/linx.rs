@@ -185,6 +185,43 @@ fn what_is_not_there_is_refused() {
     }
 }
 
+/// How many digits a number has behind its point.
+fn places(number: &str) -> usize {
+    number.split_once('.').map_or(0, |(_, places)| places.len())
+}
+
+fn all_numbers(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Number(number) => found.push(number.to_string()),
+        Value::Array(values) => values.iter().for_each(|value| all_numbers(value, found)),
+        Value::Object(values) => values.values().for_each(|value| all_numbers(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn figures_have_no_more_digits_than_say_something() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("signals.csv");
+    let out = ["--out", file.to_str().unwrap()];
+    for case in ["t0", "t2"] {
+        for on in ["nios2-dual", "host"] {
+            let rows =
+                rows(&[&[case, "--on", on, "--rounds", "7", "--bytes", "48"], &out[..]].concat());
+            let mut numbers = Vec::new();
+            rows.iter().for_each(|row| all_numbers(row, &mut numbers));
+            let csv = std::fs::read_to_string(&file).unwrap();
+            numbers.extend(csv.lines().skip(1).flat_map(|line| line.split(',')).map(str::to_owned));
+            let long: Vec<&String> = numbers.iter().filter(|one| places(one) > 3).collect();
+            assert!(long.is_empty(), "{case} {on}: {long:?}");
+            assert!(
+                numbers.iter().any(|one| places(one) > 1),
+                "{case} {on}: nothing but whole ones"
+            );
+        }
+    }
+}
+
 #[test]
 fn lists_and_signals_as_csv() {
     let place = tempfile::tempdir().unwrap();

@@ -13,8 +13,9 @@ use super::at_once::AtOnce;
 use super::cases;
 use super::cases::{Measured, Sent, Traffic};
 use super::core::Setup;
+use super::spread::{Spread, rounded};
 use crate::base::failure::Failure;
-use crate::base::statistics::{jitter, percentile};
+use crate::base::statistics::jitter;
 use crate::base::usage::Monitor;
 use crate::formats::linx::{Counter, DriverName, Stack};
 use crate::rig::linx::side::Purpose;
@@ -160,31 +161,6 @@ fn carry_out_under(
     Ok(Results { measured: cases::run(chip, &run)?, hertz })
 }
 
-/// Figures of many signals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Spread {
-    pub min: f64,
-    pub median: f64,
-    pub mean: f64,
-    pub p99: f64,
-    pub max: f64,
-}
-
-impl Spread {
-    fn of(mut values: Vec<f64>) -> Spread {
-        values.sort_by(f64::total_cmp);
-        let at = |percent| percentile(&values, percent).unwrap_or(0.0);
-        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-        Spread {
-            min: values.first().copied().unwrap_or(0.0),
-            median: at(50),
-            mean,
-            p99: at(99),
-            max: at(100),
-        }
-    }
-}
-
 /// Cycles that cores were busy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct CpuCycles {
@@ -279,7 +255,7 @@ impl Results {
     }
 
     fn cycles(&self, time: Time) -> f64 {
-        time.micros() * self.hertz / 1e6
+        rounded(time.micros() * self.hertz / 1e6)
     }
 
     fn of(&self, purpose: Purpose) -> impl Iterator<Item = &Sent> {
@@ -400,7 +376,7 @@ impl Results {
                 receiver: median(of(&|one| self.cycles(one.did[1].busy))),
                 layers: layers.collect(),
             },
-            throughput_mbit_s: if span > 0.0 { bits / span } else { 0.0 },
+            throughput_mbit_s: if span > 0.0 { rounded(bits / span) } else { 0.0 },
             cores: cores.collect(),
             signals: self.singles(&all, &received),
             at_once: None,

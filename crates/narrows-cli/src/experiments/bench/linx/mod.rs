@@ -14,6 +14,7 @@ mod out;
 mod page;
 mod placement;
 mod processes;
+mod spread;
 
 pub(crate) use measure::{Case, Row, Single, Trial, carry_out};
 
