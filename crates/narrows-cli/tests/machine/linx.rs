@@ -178,11 +178,55 @@ fn what_is_not_there_is_refused() {
         (&["t2", "--handler-stopped", "--on", "nios2-dual"], "no link handler"),
         (&["t0", "--driver", "single-copy", "--mtu", "64", "--stack", "layered"], "does nothing"),
         (&["t0", "--mtu", "63", "--stack", "layered", "--on", "nios2-dual"], "64 bytes at least"),
+        (&["t0", "--cached", "--on", "davinci"], "--cached does nothing on davinci"),
     ] {
         let output = bench(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(what), "{arguments:?}");
     }
+}
+
+#[test]
+fn rows_of_several_frames_are_told_apart() {
+    let all = ["--driver", "shm-ack,single-copy", "--stack", "layered", "--rounds", "2"];
+    let text = |case: &str, mtu: &str| {
+        let output = bench(&[&[case, "--on", "nios2-dual", "--mtu", mtu], &all[..]].concat());
+        assert!(output.status.success(), "{case}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (case, signals) in [("t0", 14), ("t1", 4), ("t2", 2)] {
+        let text = text(case, "96,65536");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let (tables, totals) = text.split_once("From the first send").unwrap();
+        for (mtu, driver) in
+            [("mtu 96", "shm-ack"), ("mtu 65536", "shm-ack"), ("no mtu", "single-copy")]
+        {
+            let (_, own) = tables
+                .split_once(&format!(
+                    "layered, {mtu}
+
+"
+                ))
+                .unwrap();
+            let own = own
+                .split(
+                    "
+
+",
+                )
+                .next()
+                .unwrap();
+            let rows: Vec<&str> = own.lines().filter(|line| line.contains('>')).collect();
+            assert_eq!(rows.len(), signals, "{text}");
+            assert!(rows.iter().all(|row| row.starts_with(driver)), "{text}");
+        }
+        let totals: Vec<&str> = totals.lines().filter(|line| line.contains('>')).collect();
+        let of = |what: &str| totals.iter().filter(|line| line.contains(what)).count();
+        let found = [of(" B, mtu 96: "), of(" B, mtu 65536: "), of(" B: ")];
+        assert_eq!(found, [signals; 3], "{text}");
+    }
+    let one = text("t1", "96");
+    assert!(!one.contains("mtu"), "{one}");
 }
 
 /// How many digits a number has behind its point.
