@@ -46,6 +46,23 @@ impl Table {
 
     /// The table's lines. Where it is wider than [`WIDTH`], the first column is shortened.
     pub fn render(&self) -> String {
+        self.rows_of(|cell, width| vec![shorten(cell, width)]).concat()
+    }
+
+    /// The heading's lines, and those of each row. Where the table is wider than [`WIDTH`], cells
+    /// of the first column go on in lines of their own, indented by four.
+    pub fn wrapped(&self) -> Vec<String> {
+        self.rows_of(|cell, width| {
+            let options = textwrap::Options::new(width)
+                .subsequent_indent("    ")
+                .word_separator(textwrap::WordSeparator::AsciiSpace)
+                .word_splitter(textwrap::WordSplitter::NoHyphenation);
+            textwrap::wrap(cell, options).into_iter().map(|line| line.into_owned()).collect()
+        })
+    }
+
+    /// The lines of the heading and of each row, with those that a first cell of such a width has.
+    fn rows_of(&self, first: impl Fn(&str, usize) -> Vec<String>) -> Vec<String> {
         let cell = |row: &Vec<String>, at: usize| row.get(at).cloned().unwrap_or_default();
         let mut widths: Vec<usize> = self
             .columns
@@ -58,27 +75,30 @@ impl Table {
             .collect();
         let gaps = 2 * self.columns.len().saturating_sub(1);
         let excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(WIDTH);
-        if let Some(first) = widths.first_mut() {
-            *first = first.saturating_sub(excess).max(8);
+        if let Some(width) = widths.first_mut() {
+            *width = width.saturating_sub(excess).max(8);
         }
         let heading: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
-        let mut text = String::new();
-        for row in [&heading].into_iter().chain(&self.rows) {
+        let lines = |row| {
+            let mut lines = first(&cell(row, 0), widths.first().copied().unwrap_or(0)).into_iter();
             let mut line = String::new();
             for (at, ((_, align), width)) in self.columns.iter().zip(&widths).enumerate() {
-                if at > 0 {
-                    line.push_str("  ");
-                }
-                let cell = shorten(&cell(row, at), *width);
+                let cell = match at {
+                    0 => lines.next().unwrap_or_default(),
+                    _ => {
+                        line.push_str("  ");
+                        shorten(&cell(row, at), *width)
+                    }
+                };
                 match align {
                     Align::Left => line.push_str(&format!("{cell:<width$}")),
                     Align::Right => line.push_str(&format!("{cell:>width$}")),
                 }
             }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-        text
+            let lines = std::iter::once(line).chain(lines);
+            lines.map(|line| line.trim_end().to_owned() + "\n").collect()
+        };
+        [&heading].into_iter().chain(&self.rows).map(lines).collect()
     }
 }
 
@@ -144,6 +164,20 @@ mod tests {
         let text = table.render();
         assert!(text.lines().all(|line| length(line) <= WIDTH), "{text}");
         assert!(text.contains('…'));
+    }
+
+    #[test]
+    fn or_goes_on_with_it_in_the_next_line() {
+        let mut table = Table::new(&[("name", Align::Left), ("b", Align::Left)]);
+        table.row(vec!["words ".repeat(20), "y".repeat(50)]);
+        table.row(vec!["x".into(), "z".into()]);
+        let rows = table.wrapped();
+        let text = rows.concat();
+        assert!(text.lines().all(|line| length(line) <= WIDTH), "{text}");
+        assert_eq!((rows.len(), text.matches("words").count()), (3, 20), "{text}");
+        assert!(rows[1].lines().skip(1).all(|line| line.starts_with("    words")), "{text}");
+        assert_eq!(rows[2].trim_end().chars().last(), Some('z'));
+        assert_eq!(rows[2].lines().count(), 1);
     }
 
     #[test]

@@ -178,10 +178,91 @@ fn what_is_not_there_is_refused() {
         (&["t2", "--handler-stopped", "--on", "nios2-dual"], "no link handler"),
         (&["t0", "--driver", "single-copy", "--mtu", "64", "--stack", "layered"], "does nothing"),
         (&["t0", "--mtu", "63", "--stack", "layered", "--on", "nios2-dual"], "64 bytes at least"),
+        (&["t0", "--cached", "--on", "davinci"], "--cached does nothing on davinci"),
     ] {
         let output = bench(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(what), "{arguments:?}");
+    }
+}
+
+#[test]
+fn rows_of_several_frames_are_told_apart() {
+    let all = ["--driver", "shm-ack,single-copy", "--stack", "layered", "--rounds", "2"];
+    let text = |case: &str, mtu: &str| {
+        let output = bench(&[&[case, "--on", "nios2-dual", "--mtu", mtu], &all[..]].concat());
+        assert!(output.status.success(), "{case}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (case, signals) in [("t0", 14), ("t1", 4), ("t2", 2)] {
+        let text = text(case, "96,65536");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let (tables, totals) = text.split_once("From the first send").unwrap();
+        for (mtu, driver) in
+            [("mtu 96", "shm-ack"), ("mtu 65536", "shm-ack"), ("no mtu", "single-copy")]
+        {
+            let (_, own) = tables
+                .split_once(&format!(
+                    "layered, {mtu}
+
+"
+                ))
+                .unwrap();
+            let own = own
+                .split(
+                    "
+
+",
+                )
+                .next()
+                .unwrap();
+            let rows: Vec<&str> = own.lines().filter(|line| line.contains('>')).collect();
+            assert_eq!(rows.len(), signals, "{text}");
+            assert!(rows.iter().all(|row| row.starts_with(driver)), "{text}");
+        }
+        let totals: Vec<&str> = totals.lines().filter(|line| line.contains('>')).collect();
+        let of = |what: &str| totals.iter().filter(|line| line.contains(what)).count();
+        let found = [of(" B, mtu 96: "), of(" B, mtu 65536: "), of(" B: ")];
+        assert_eq!(found, [signals; 3], "{text}");
+    }
+    let one = text("t1", "96");
+    assert!(!one.contains("mtu"), "{one}");
+}
+
+/// How many digits a number has behind its point.
+fn places(number: &str) -> usize {
+    number.split_once('.').map_or(0, |(_, places)| places.len())
+}
+
+fn all_numbers(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Number(number) => found.push(number.to_string()),
+        Value::Array(values) => values.iter().for_each(|value| all_numbers(value, found)),
+        Value::Object(values) => values.values().for_each(|value| all_numbers(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn figures_have_no_more_digits_than_say_something() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("signals.csv");
+    let out = ["--out", file.to_str().unwrap()];
+    for case in ["t0", "t2"] {
+        for on in ["nios2-dual", "host"] {
+            let rows =
+                rows(&[&[case, "--on", on, "--rounds", "7", "--bytes", "48"], &out[..]].concat());
+            let mut numbers = Vec::new();
+            rows.iter().for_each(|row| all_numbers(row, &mut numbers));
+            let csv = std::fs::read_to_string(&file).unwrap();
+            numbers.extend(csv.lines().skip(1).flat_map(|line| line.split(',')).map(str::to_owned));
+            let long: Vec<&String> = numbers.iter().filter(|one| places(one) > 3).collect();
+            assert!(long.is_empty(), "{case} {on}: {long:?}");
+            assert!(
+                numbers.iter().any(|one| places(one) > 1),
+                "{case} {on}: nothing but whole ones"
+            );
+        }
     }
 }
 

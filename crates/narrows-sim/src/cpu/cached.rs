@@ -314,14 +314,15 @@ impl Cpu {
         self.run_code((code.0, *again));
         let home = self.rates().home;
         let Some(line) = self.cached(home).filter(|_| *len > 0) else { return };
-        for (at, _) in pieces(*start, *len as usize, line) {
+        for (at, len) in pieces(*start, *len as usize, line) {
             let place = self.bring(data, Tag { memory: home, address: at - at % line });
-            if (at / line).is_multiple_of(2) {
-                self.with(data, |cache| {
+            self.with(data, |cache| {
+                cache.used.lookups += words(len);
+                if (at / line).is_multiple_of(2) {
                     let dirty = cache.shape.write_back;
                     cache.write(place, 0, &[], dirty);
-                });
-            }
+                }
+            });
         }
     }
 }

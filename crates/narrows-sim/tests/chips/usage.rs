@@ -1,5 +1,8 @@
 //! What cores, caches and buses are said to have done.
 
+use narrows::platform::Platform;
+use narrows::span::{Edge, Span};
+use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{BusUse, CacheUse, Mode, Outcome, Settings, Simulation};
 use narrows_sim::time::Time;
@@ -135,4 +138,34 @@ fn the_looks_of_several_are_computed_together() {
         assert_eq!(fast.usage(), reference.usage(), "{polls:?}");
         assert!(fast.counts.events < 40 && reference.counts.events > 4000, "{fast:?}");
     }
+}
+
+/// What software touches is looked up as often whatever the cache keeps of it.
+#[test]
+fn nothing_is_missed_that_was_not_looked_up() {
+    let used = |size| {
+        let mut chip = Chip::shipped("nios2-dual").expect("a possible chip");
+        for core in &mut chip.cores {
+            core.data.as_mut().expect("it has one").size = size;
+        }
+        let mut simulation = Simulation::new(&chip, Settings::default());
+        simulation.process(0, "process", 1, |cpu| {
+            let os = cpu.os();
+            for _ in 0..50 {
+                cpu.stamp(Span::Link, Edge::Enter, 0);
+                let signal = os.alloc(1, vec![0; 32]);
+                cpu.stamp(Span::Link, Edge::Leave, 0);
+                os.free(signal);
+            }
+        });
+        simulation.run().expect("it ends").cores[0].data.expect("it has one")
+    };
+    let [small, large] = [512, 64 << 10].map(used);
+    for CacheUse { lookups, misses } in [small, large] {
+        assert!(0 < misses && misses < lookups, "{misses} of {lookups}");
+    }
+    assert_eq!(small.lookups, large.lookups);
+    assert!(small.misses > large.misses, "{small:?} {large:?}");
+    // By the platform file a call touches 30 words to allocate and 22 to free, and the span 154.
+    assert!(large.lookups >= 50 * (30 + 22 + 154), "{large:?}");
 }

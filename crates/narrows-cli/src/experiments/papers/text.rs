@@ -19,8 +19,7 @@ pub fn text(experiments: &[(&Experiment, Vec<Row>)], notes: &[String]) -> String
     for row in &rows {
         table.row(cells(row));
     }
-    let lines = table.render();
-    let mut lines = lines.lines().map(|line| format!("{line}\n"));
+    let mut lines = table.wrapped().into_iter();
     text.push('\n');
     text.extend(lines.next());
     for (experiment, rows) in experiments {

@@ -166,15 +166,21 @@ fn line(
     let [first, others @ ..] = order.as_slice() else { return String::new() };
     let close = |other: &&&Standing<'_>| figure(other) <= figure(first) * (1.0 + near);
     let alike = if near > 0.0 { "too close to tell apart" } else { "equal to it" };
+    let refused = |one: &Standing<'_>| {
+        (one.refusals > 0)
+            .then(|| format!("{} refused", counted(one.refusals as usize, "session", "sessions")))
+    };
+    let named = |one: &Standing<'_>| {
+        let refused = refused(one).map(|refused| format!(" ({refused})"));
+        format!("{}{}", one.strategy, refused.unwrap_or_default())
+    };
     let rest = match (others, others.iter().filter(close).count()) {
-        ([next, ..], 0) => format!("then {} with {}", next.strategy, number(figure(next))),
-        ([next, ..], 1) => format!("{} is {alike}", next.strategy),
+        ([next, ..], 0) => format!("then {} with {}", named(next), number(figure(next))),
+        ([next, ..], 1) => format!("{} is {alike}", named(next)),
         (_, more) => format!("{more} others are {alike}"),
     };
     let missed = (first.missed > 0).then(|| format!("{} late or lost", first.missed));
-    let refused = (first.refusals > 0)
-        .then(|| format!("{} refused", counted(first.refusals as usize, "session", "sessions")));
-    let missed = match missed.into_iter().chain(refused).collect::<Vec<_>>() {
+    let missed = match missed.into_iter().chain(refused(first)).collect::<Vec<_>>() {
         none if none.is_empty() => String::new(),
         some => format!(" ({})", some.join(", ")),
     };

@@ -78,6 +78,22 @@ fn a_strategy_that_refuses_a_flow_is_not_among_the_best() {
 }
 
 #[test]
+fn a_strategy_that_refused_sessions_says_so_wherever_it_stands() {
+    let refused = RunRow { refusals: 2, ..row("a", "poll", 500.0, 2.0) };
+    let text = said(vec![row("a", "spin", 10.0, 99.0), refused], None);
+    for line in [
+        "quickest    spin, 10.0 µs; then poll (2 sessions refused) with 500",
+        "least load  poll (2 sessions refused), 2.00 %; then spin with 99.0",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let refused = RunRow { refusals: 1, ..row("a", "other", 105.0, 5.2) };
+    let text = said(vec![row("a", "one", 100.0, 5.0), refused], None);
+    let close = "other (1 session refused) is too close to tell apart";
+    assert_eq!(text.matches(close).count(), 3, "{text}");
+}
+
+#[test]
 fn what_adapting_gained_is_one_sentence() {
     let with = |auto: (f64, u64), fixed: (f64, u64)| {
         let row =

@@ -216,8 +216,12 @@ impl Core {
         }
         let free = unit.sends.try_borrow().is_ok_and(|sends| !sends.holds());
         if free {
-            unit.held.borrow_mut().drain(..).for_each(|signal| self.pool.give(&signal));
+            self.give_held(unit);
         }
+    }
+
+    fn give_held(&self, unit: &Unit) {
+        unit.held.borrow_mut().drain(..).for_each(|signal| self.pool.give(&signal));
     }
 
     /// The driver of a unit.
@@ -312,8 +316,10 @@ impl Staged for Way<'_> {
             return Err(NotSent::Full);
         }
         if self.unit.awaits.get() && !self.core.setup.driver.acknowledges() {
-            // The frame before was acknowledged: the connection is told of it now.
+            // The frame before was acknowledged: the connection is told of it now, and nobody reads
+            // what it carried.
             self.core.layer(self.cpu, "connection", Some(Span::Acknowledge), || {});
+            self.core.give_held(self.unit);
         }
         self.core.layer(self.cpu, "driver", Some(Span::Driver), || {
             self.unit.awaits.set(true);

@@ -13,8 +13,9 @@ use super::at_once::AtOnce;
 use super::cases;
 use super::cases::{Measured, Sent, Traffic};
 use super::core::Setup;
+use super::spread::{Spread, rounded};
 use crate::base::failure::Failure;
-use crate::base::statistics::{jitter, percentile};
+use crate::base::statistics::jitter;
 use crate::base::usage::Monitor;
 use crate::formats::linx::{Counter, DriverName, Stack};
 use crate::rig::linx::side::Purpose;
@@ -160,31 +161,6 @@ fn carry_out_under(
     Ok(Results { measured: cases::run(chip, &run)?, hertz })
 }
 
-/// Figures of many signals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Spread {
-    pub min: f64,
-    pub median: f64,
-    pub mean: f64,
-    pub p99: f64,
-    pub max: f64,
-}
-
-impl Spread {
-    fn of(mut values: Vec<f64>) -> Spread {
-        values.sort_by(f64::total_cmp);
-        let at = |percent| percentile(&values, percent).unwrap_or(0.0);
-        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-        Spread {
-            min: values.first().copied().unwrap_or(0.0),
-            median: at(50),
-            mean,
-            p99: at(99),
-            max: at(100),
-        }
-    }
-}
-
 /// Cycles that cores were busy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct CpuCycles {
@@ -279,7 +255,7 @@ impl Results {
     }
 
     fn cycles(&self, time: Time) -> f64 {
-        time.micros() * self.hertz / 1e6
+        rounded(time.micros() * self.hertz / 1e6)
     }
 
     fn of(&self, purpose: Purpose) -> impl Iterator<Item = &Sent> {
@@ -400,7 +376,7 @@ impl Results {
                 receiver: median(of(&|one| self.cycles(one.did[1].busy))),
                 layers: layers.collect(),
             },
-            throughput_mbit_s: if span > 0.0 { bits / span } else { 0.0 },
+            throughput_mbit_s: if span > 0.0 { rounded(bits / span) } else { 0.0 },
             cores: cores.collect(),
             signals: self.singles(&all, &received),
             at_once: None,
@@ -409,96 +385,5 @@ impl Results {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use narrows_sim::chip::Cache;
-    use narrows_sim::engine::{Faults, Upkeep};
-
-    fn trial(case: Case, driver: DriverName, stack: Stack, rounds: u32) -> Trial {
-        Trial {
-            case,
-            driver,
-            stack,
-            counter: None,
-            bytes: 32,
-            mtu: None,
-            cached: false,
-            stopped: false,
-            rounds: Some(rounds),
-            log: None,
-        }
-    }
-
-    #[test]
-    fn every_driver_carries_requests_and_bursts_in_both_placements() {
-        let chip = crate::formats::platform::load("nios2-dual").unwrap();
-        for driver in DriverName::ALL {
-            let latency = |stack| {
-                // The first finds code in the cache.
-                let trial = trial(Case::Latency, driver, stack, 5);
-                let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
-                assert_eq!(rows.len(), 2, "requests and replies");
-                assert!(rows.iter().all(|row| row.blocking_cycles.min > 0.0));
-                rows[0].latency_cycles.median
-            };
-            assert!(latency(Stack::Flat) < latency(Stack::Layered), "{}", driver.name());
-            for stack in [Stack::Layered, Stack::Flat] {
-                let trial = trial(Case::Burst, driver, stack, 20);
-                let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
-                assert_eq!(rows[0].signals.len(), 20, "{}", driver.name());
-                assert!(rows[0].total_cycles >= rows[0].latency_cycles.max);
-            }
-        }
-    }
-
-    #[test]
-    fn a_step_for_cached_areas_that_is_forgotten_shows() {
-        for (size, ways) in [(4096, 1), (65_536, 4)] {
-            let mut chip = crate::formats::platform::load("nios2-dual").unwrap();
-            for core in &mut chip.cores {
-                core.data = Some(Cache { size, ways, ..core.data.unwrap() });
-            }
-            for driver in DriverName::ALL {
-                let usual = trial(Case::Latency, driver, Stack::Layered, 3);
-                let trial = Trial { cached: true, bytes: 256, ..usual };
-                let goes = |forgotten| {
-                    let faults = Faults { forgotten, ..Faults::default() };
-                    let settings = Settings { faults, ..Settings::default() };
-                    carry_out_under(&chip, &trial, settings, None).is_ok()
-                };
-                let went = [None, Some(Upkeep::Clean), Some(Upkeep::Invalidate)].map(goes);
-                // What software touches between two signals may push stale lines out of a small
-                // one.
-                let stale = went[2] && size > 4096;
-                let shows = went[0] && !went[1] && !stale;
-                assert!(shows, "{}, cache of {size}: {went:?}", driver.name());
-            }
-        }
-    }
-
-    #[test]
-    fn what_stands_against_bursts_loses_nothing() {
-        let chip = crate::formats::platform::load("nios2-dual").unwrap();
-        for counter in
-            [Counter::Coalesce, Counter::Mask, Counter::Quota, Counter::Poll, Counter::Window]
-        {
-            let layered = trial(Case::Burst, DriverName::ShmAck, Stack::Layered, 30);
-            let trial = Trial { counter: Some(counter), ..layered };
-            let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
-            assert_eq!(rows[0].signals.len(), 30, "{}", counter.name());
-        }
-    }
-
-    #[test]
-    fn a_window_that_opens_lets_every_driver_go_on() {
-        let chip = crate::formats::platform::load("nios2-dual").unwrap();
-        for driver in DriverName::ALL {
-            for stack in [Stack::Layered, Stack::Flat] {
-                let usual = trial(Case::Burst, driver, stack, 30);
-                let trial = Trial { counter: Some(Counter::Window), ..usual };
-                let rows = carry_out(&chip, &trial, None).unwrap().rows(&trial);
-                assert_eq!(rows[0].signals.len(), 30, "{}", driver.name());
-            }
-        }
-    }
-}
+#[path = "measure_tests.rs"]
+mod tests;

@@ -14,10 +14,13 @@ mod out;
 mod page;
 mod placement;
 mod processes;
+mod spread;
 
 pub(crate) use measure::{Case, Row, Single, Trial, carry_out};
 
 mod measure;
+
+use narrows_sim::chip::Chip;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::progress::Progress;
@@ -51,6 +54,7 @@ pub(super) fn run(asked: &Asked<'_>, name: &str, case: Case, args: &Linx) -> Res
         return print(asked, name, case, &rows, out);
     };
     no_chip_has(args, &stacks, &sizes)?;
+    caches(chip, case, args)?;
     let mut trials = Vec::new();
     for stack in &stacks {
         for driver in &drivers {
@@ -104,6 +108,25 @@ fn no_chip_has(args: &Linx, stacks: &[Stack], sizes: &[usize]) -> Result<(), Fai
     Err(Failure::new(Kind::Usage, text))
 }
 
+/// Refuses buffers between cores that are to be cached where no cache would keep them.
+fn caches(chip: &Chip, case: Case, args: &Linx) -> Result<(), Failure> {
+    if !args.cached {
+        return Ok(());
+    }
+    let memory = chip.cores.first().and_then(|core| chip.memories.get(core.home));
+    let flows = case.flows(chip.cores.len());
+    let cores = flows.iter().map(|(from, to)| from.max(to) + 1).max().unwrap_or(0);
+    let why = if memory.is_none_or(|memory| !memory.cached) {
+        "the memory between its cores is not cached"
+    } else if !chip.cores.iter().take(cores).any(|core| core.data.is_some()) {
+        "its cores have no data cache"
+    } else {
+        return Ok(());
+    };
+    let text = format!("--cached does nothing on {}: {why}; leave it out", chip.name);
+    Err(Failure::new(Kind::Usage, text))
+}
+
 fn print(
     asked: &Asked<'_>,
     name: &str,
@@ -132,10 +155,25 @@ fn print(
 
 fn text(rows: &[Row], clock: &str) -> String {
     let mut text = String::new();
+    let mut frames: Vec<Option<usize>> = Vec::new();
+    for row in rows {
+        if !frames.contains(&row.mtu) {
+            frames.push(row.mtu);
+        }
+    }
+    // Rows of several need a table each: one more column has no room.
+    let several = frames.iter().flatten().count() > 1;
     for stack in Stack::ALL.map(Stack::name) {
-        let rows: Vec<&Row> = rows.iter().filter(|row| row.stack == stack).collect();
-        if !rows.is_empty() {
-            text += &format!("{stack}\n\n{}\n", table(&rows));
+        let own: Vec<&Row> = rows.iter().filter(|row| row.stack == stack).collect();
+        if !several && !own.is_empty() {
+            text += &format!("{stack}\n\n{}\n", table(&own));
+        }
+        for mtu in frames.iter().filter(|_| several) {
+            let own: Vec<&Row> = own.iter().copied().filter(|row| row.mtu == *mtu).collect();
+            let frames = mtu.map_or("no mtu".to_owned(), |mtu| format!("mtu {mtu}"));
+            if !own.is_empty() {
+                text += &format!("{stack}, {frames}\n\n{}\n", table(&own));
+            }
         }
     }
     text += &wrap(
@@ -148,17 +186,20 @@ fn text(rows: &[Row], clock: &str) -> String {
     let totals: Vec<String> = rows
         .iter()
         .map(|row| {
-            format!(
-                "  {} {} {} {}>{} {} B: {:.0} cycles, {:.3} Mbit/s\n",
+            let mtu = row.mtu.filter(|_| several).map(|mtu| format!(", mtu {mtu}"));
+            let line = format!(
+                "{} {} {} {}>{} {} B{}: {:.0} cycles, {:.3} Mbit/s",
                 row.driver,
                 row.stack,
                 row.signal,
                 row.from,
                 row.to,
                 row.bytes,
+                mtu.unwrap_or_default(),
                 row.total_cycles,
                 row.throughput_mbit_s
-            )
+            );
+            wrap("  ", &line)
         })
         .collect();
     text + "\nFrom the first send to the last receive:\n" + &totals.concat()

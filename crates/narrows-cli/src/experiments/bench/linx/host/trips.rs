@@ -4,6 +4,7 @@ use narrows::strategy::Strategy;
 use narrows_host::linx::{Endpoint, Select, Signal, Spid};
 
 use super::super::at_once::AtOnce;
+use super::super::spread::rounded;
 use super::{Bench, order, silent};
 use crate::base::failure::Failure;
 use crate::base::statistics::median;
@@ -47,11 +48,12 @@ impl Bench<'_> {
             .iter()
             .zip(trips)
             .map(|(stack, trips)| {
-                let ratio = middle(trips.iter().map(|(own, below)| own / below).collect());
+                let ratio = trips.iter().map(|(own, below)| own / below).collect();
+                let ratio = rounded(middle(ratio));
                 let bound = (*stack == Stack::Flat).then_some(BOUND);
                 AtOnce {
-                    round_trip_ns: middle(trips.iter().map(|(own, _)| *own).collect()),
-                    endpoint_ns: middle(trips.iter().map(|(_, below)| *below).collect()),
+                    round_trip_ns: rounded(middle(trips.iter().map(|(own, _)| *own).collect())),
+                    endpoint_ns: rounded(middle(trips.iter().map(|(_, below)| *below).collect())),
                     ratio,
                     bound,
                     met: bound.map(|bound| ratio <= bound),
