@@ -93,7 +93,8 @@ int dsp_configure(const char *name, const char *strategy, void (*log)(const char
             dsp.always = timer;
             named = dsp.every > 0;
         }
-        /* The timer is the plugin's own, from each frame on: the stack's flow polls, and it looks. */
+        /* The timer is the plugin's own, from each frame on: the stack's flow polls, and it
+           looks. */
         used += (size_t)snprintf(dsp.strategy + used, room - used, "%s%s%.*s",
                                  used == 0 ? "" : "/", timer ? "poll" : "",
                                  (int)length - (timer ? 5 : 0), word + (timer ? 5 : 0));

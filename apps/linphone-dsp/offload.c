@@ -107,7 +107,8 @@ static int is_stopping(void)
     return stopping;
 }
 
-/* Sleeps until a frame is given, the link has something, or something is due. Whether the link has. */
+/* Sleeps until a frame is given, the link has something, or something is due. Whether the link
+   has. */
 static int sleep_until(int64_t due)
 {
     struct pollfd set[2] = {{event, POLLIN, 0}, {-1, POLLIN, 0}};

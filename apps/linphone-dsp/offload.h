@@ -28,7 +28,8 @@
 
 struct offload_settings {
     const char *dsp;        /* The name of the DSP's node; NULL: all frames are coded here. */
-    const char *strategy;   /* How calls travel, by interrupt (also if NULL), poll=TIME or timer=TIME. */
+    const char *strategy;   /* How calls travel, by interrupt (also if NULL), poll=TIME or
+                               timer=TIME. */
     const char *statistics; /* The file that offload_stop writes; NULL is none. */
     void (*log)(const char *sentence);
 };

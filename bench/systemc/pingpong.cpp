@@ -1,5 +1,5 @@
-// Two cores that send a message back and forth through a ring in shared memory, past all caches, over
-// one bus with round-robin turns: the model that `narrows bench sim` runs, for SystemC.
+// Two cores that send a message back and forth through a ring in shared memory, past all caches,
+// over one bus with round-robin turns: the model that `narrows bench sim` runs, for SystemC.
 //
 // pingpong MESSAGES BYTES prints the virtual time in picoseconds and the seconds it took.
 #include <chrono>

@@ -7,12 +7,13 @@
  *     port 2  ----- scalars --------------------> port 2
  *     port 3  <---- scalars --------------------- port 3
  *
- *     cc -I crates/narrows-capi/include examples/mcapi/pingpong.c -lnarrows -o pingpong && ./pingpong
+ *     cc -I crates/narrows-capi/include examples/mcapi/pingpong.c -lnarrows -o pingpong
+ *     ./pingpong
  *
  * On a simulated chip nothing forks, and each core has the part that its argument names:
  *
- *     cc -shared -fPIC -DNARROWS_SIMULATED -I crates/narrows-capi/include examples/mcapi/pingpong.c \
- *         -o pingpong.so
+ *     cc -shared -fPIC -DNARROWS_SIMULATED -I crates/narrows-capi/include \
+ *         examples/mcapi/pingpong.c -o pingpong.so
  *     narrows mcapi --on nios2-dual 0=./pingpong.so,ping 1=./pingpong.so,pong
  *
  * Expected output:

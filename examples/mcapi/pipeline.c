@@ -5,12 +5,13 @@
  *
  *     node 1 paint  ===packets===>  node 2 edges  ===packets===>  node 3 collect
  *
- *     cc -I crates/narrows-capi/include examples/mcapi/pipeline.c -lnarrows -o pipeline && ./pipeline
+ *     cc -I crates/narrows-capi/include examples/mcapi/pipeline.c -lnarrows -o pipeline
+ *     ./pipeline
  *
  * On a simulated chip nothing forks, and each core has the part that its argument names:
  *
- *     cc -shared -fPIC -DNARROWS_SIMULATED -I crates/narrows-capi/include examples/mcapi/pipeline.c \
- *         -o pipeline.so
+ *     cc -shared -fPIC -DNARROWS_SIMULATED -I crates/narrows-capi/include \
+ *         examples/mcapi/pipeline.c -o pipeline.so
  *     narrows mcapi --on nios2-quad 0=./pipeline.so,paint 1=./pipeline.so,edges \
  *         2=./pipeline.so,collect
  *

@@ -15,8 +15,8 @@
  *
  * On a simulated chip nothing forks, and each core has the part that its argument names:
  *
- *     cc -shared -fPIC -DNARROWS_SIMULATED -I crates/narrows-capi/include examples/mcapi/sensors.c \
- *         -o sensors.so
+ *     cc -shared -fPIC -DNARROWS_SIMULATED -I crates/narrows-capi/include \
+ *         examples/mcapi/sensors.c -o sensors.so
  *     narrows mcapi --on nios2-quad 0=./sensors.so,9 1=./sensors.so,1 2=./sensors.so,2 \
  *         3=./sensors.so,3
  *

@@ -1,6 +1,6 @@
 /*
- * A client sends to queues of its own processor, of the next and of one beyond it, by the same call.
- * The one in the middle has no part in it: its library passes messages on.
+ * A client sends to queues of its own processor, of the next and of one beyond it, by the same
+ * call. The one in the middle has no part in it: its library passes messages on.
  *
  *     processor 1          processor 2          processor 3
  *       client ──────────────► echo

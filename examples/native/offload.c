@@ -1,6 +1,7 @@
 /*
- * Frames of sound that another core encodes. The application starts a call for each frame, and looks
- * every 10 ms, without waiting, for what has come back. When the other core dies, it goes on without.
+ * Frames of sound that another core encodes. The application starts a call for each frame, and
+ * looks every 10 ms, without waiting, for what has come back. When the other core dies, it goes on
+ * without.
  *
  *   process app                                  process dsp
  *

@@ -1,8 +1,8 @@
 /*
  * LINX over Narrows: endpoints that send each other signals. Names, values and types are those of
- * Linux LINX's interface for programs, so that what is written for it compiles; a program declares its
- * own union LINX_SIGNAL, whose members begin with a LINX_SIGSELECT. What each function does, and what
- * is different, is in docs/LINX.md.
+ * Linux LINX's interface for programs, so that what is written for it compiles; a program declares
+ * its own union LINX_SIGNAL, whose members begin with a LINX_SIGSELECT. What each function does,
+ * and what is different, is in docs/LINX.md.
  */
 #ifndef LINX_H
 #define LINX_H

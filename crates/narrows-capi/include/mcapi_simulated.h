@@ -1,8 +1,8 @@
 /*
- * A program for the simulator: compiled with NARROWS_SIMULATED defined and made a shared object, which
- * `narrows mcapi` loads for a core of a simulated chip and whose main it calls there. mcapi.h includes
- * this then. Nothing is linked: the functions of MCAPI, and time, are found in a table that the
- * simulator hands over. docs/MCAPI.md says how.
+ * A program for the simulator: compiled with NARROWS_SIMULATED defined and made a shared object,
+ * which `narrows mcapi` loads for a core of a simulated chip and whose main it calls there. mcapi.h
+ * includes this then. Nothing is linked: the functions of MCAPI, and time, are found in a table
+ * that the simulator hands over. docs/MCAPI.md says how.
  */
 #ifndef MCAPI_SIMULATED_H
 #define MCAPI_SIMULATED_H

@@ -1,7 +1,7 @@
 /*
  * Version 1 of the Multicore Communications API over version 2.015, for older programs: include it
- * instead of mcapi.h. All nodes are of domain 0. What functions do, and what they end with, is as in
- * version 2; docs/MCAPI.md says where the two differ.
+ * instead of mcapi.h. All nodes are of domain 0. What functions do, and what they end with, is as
+ * in version 2; docs/MCAPI.md says where the two differ.
  */
 #ifndef MCAPI_V1_H
 #define MCAPI_V1_H

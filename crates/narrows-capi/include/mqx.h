@@ -68,7 +68,8 @@ typedef uint16_t _processor_number;
 extern "C" {
 #endif
 
-/* Tasks: each thread that calls is one. Its code keeps the first error until it is set to MQX_OK. */
+/* Tasks: each thread that calls is one. Its code keeps the first error until it is set to
+   MQX_OK. */
 _task_id _task_get_id(void);
 _mqx_uint _task_get_error(void);
 _mqx_uint_ptr _task_get_error_ptr(void);

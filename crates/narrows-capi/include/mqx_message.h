@@ -33,7 +33,8 @@ typedef void (*MSGQ_NOTIFICATION_FPTR)(void *);
 #define MSGQ_FIRST_USER_QUEUE 8       /* The first of those. */
 #define MSG_MAX_PRIORITY 0xF
 
-/* CONTROL: the priority, whether it comes before all that are not urgent, and the order of bytes. */
+/* CONTROL: the priority, whether it comes before all that are not urgent, and the order of
+   bytes. */
 #define MSG_HDR_PRIORITY_MASK 0x0F
 #define MSG_HDR_URGENT 0x10
 #define MSG_DATA_ENDIAN_MASK 0x20

@@ -11,8 +11,8 @@ extern "C" {
 #endif
 
 /*
- * Waits until a neighbour is linked with, for so many milliseconds, or for ever if that is 0. MQX_OK,
- * MSGQ_RECEIVE_TIMEOUT, or MQX_INVALID_PROCESSOR_NUMBER if it is no neighbour; or what
+ * Waits until a neighbour is linked with, for so many milliseconds, or for ever if that is 0.
+ * MQX_OK, MSGQ_RECEIVE_TIMEOUT, or MQX_INVALID_PROCESSOR_NUMBER if it is no neighbour; or what
  * _msg_create_component returns, which it calls.
  */
 _mqx_uint narrows_mqx_wait(_processor_number neighbour, uint32_t milliseconds);

@@ -1,15 +1,15 @@
 /*
  * Narrows from C: nodes that find each other by name, messages between their ports, and calls of
- * functions on the other core, each flow of them by a strategy that is a line of text. docs/C.md has
- * the tables and an example; examples/native has programs.
+ * functions on the other core, each flow of them by a strategy that is a line of text. docs/C.md
+ * has the tables and an example; examples/native has programs.
  *
  * Every function that can fail returns a narrows_error, 0 if nothing went wrong, and
  * narrows_last_error_text() then says in a sentence what did. What a function gives back otherwise
  * is only written where this says so.
  *
- * Handles (nodes, peers, flows, publishers, subscribers) are never looked through: NULL, one that was
- * closed, or one that never was is NARROWS_CLOSED, and nothing else happens. Other pointers have to be
- * what they say: NULL is NARROWS_ARGUMENT where something is needed.
+ * Handles (nodes, peers, flows, publishers, subscribers) are never looked through: NULL, one that
+ * was closed, or one that never was is NARROWS_CLOSED, and nothing else happens. Other pointers
+ * have to be what they say: NULL is NARROWS_ARGUMENT where something is needed.
  *
  * Times are nanoseconds from now. 0, and less, does not wait: what has not happened is
  * NARROWS_AGAIN. NARROWS_FOREVER waits for as long as it takes. With a time between, what has not
@@ -17,8 +17,8 @@
  *
  * A node, with all that is of it, belongs to one thread at a time. A call meanwhile by another
  * thread, or by a function that the node is just serving, is NARROWS_BUSY and does nothing.
- * narrows_wake alone may be called by any thread at any time. After a fork the child has none of its
- * parent's nodes: it opens its own.
+ * narrows_wake alone may be called by any thread at any time. After a fork the child has none of
+ * its parent's nodes: it opens its own.
  */
 #ifndef NARROWS_H
 #define NARROWS_H
@@ -80,7 +80,8 @@ typedef struct narrows_subscriber narrows_subscriber; /* One that it subscribes 
 typedef struct narrows_options {
     size_t size;            /* sizeof(narrows_options). */
     const char *domain;     /* Nodes meet those of one domain; "default". */
-    const char *directory;  /* Where they meet; NARROWS_DIR of the environment, or the user's own. */
+    const char *directory;  /* Where they meet; NARROWS_DIR of the environment, or the user's
+                               own. */
     size_t longest_message; /* Bytes of the longest message; 16 MiB - 1, 65536 on 32 bits. */
     uint32_t flags;         /* NARROWS_NO_THREAD, NARROWS_MEASURE, NARROWS_COPY_ENGINE. */
 } narrows_options;
@@ -96,9 +97,9 @@ narrows_error narrows_open(const char *name, const narrows_options *options, nar
    narrows_take is out. */
 narrows_error narrows_close(narrows_node *node);
 
-/* Waits until something came for the node, narrows_wake was called or the time has passed, and takes
-   in what came. It does not say which: look at what you wait for after it. It does not wait if
-   something came since the last wait, or if a subscriber has a message. */
+/* Waits until something came for the node, narrows_wake was called or the time has passed, and
+   takes in what came. It does not say which: look at what you wait for after it. It does not wait
+   if something came since the last wait, or if a subscriber has a message. */
 narrows_error narrows_wait(narrows_node *node, int64_t timeout);
 
 /* Ends the wait that the node's thread is in, or else its next. For any thread at any time. */
@@ -116,8 +117,9 @@ narrows_error narrows_hear(narrows_node *node);
 /* Looks for a node of this name and links with it; a link that is up already is given at once. With
    a time of 0 the search goes on after NARROWS_AGAIN. Once a peer is gone, hunting it again gives a
    new handle when it is back; the old one, and its flows, stay gone and are to be closed.
-   NARROWS_NAME, NARROWS_AGAIN, NARROWS_TIMEOUT, NARROWS_PEER_GONE (it left at once), NARROWS_REFUSED
-   (another user's, another version), NARROWS_FULL, NARROWS_ARGUMENT, NARROWS_SYSTEM. */
+   NARROWS_NAME, NARROWS_AGAIN, NARROWS_TIMEOUT, NARROWS_PEER_GONE (it left at once),
+   NARROWS_REFUSED (another user's, another version), NARROWS_FULL, NARROWS_ARGUMENT,
+   NARROWS_SYSTEM. */
 narrows_error narrows_hunt(narrows_node *node, const char *name, int64_t timeout,
                            narrows_peer **peer);
 
@@ -183,8 +185,8 @@ narrows_error narrows_receive(narrows_node *node, uint16_t port, void *buffer, s
 /* Flows. */
 
 /* Opens a flow of calls to a function that the peer serves, by a strategy such as "interrupt",
-   "poll=5ms" or "single_copy/hybrid=50us/internal"; NULL or "" is the usual one. longest_response is
-   the most bytes that a response may have. The peer answers while it serves.
+   "poll=5ms" or "single_copy/hybrid=50us/internal"; NULL or "" is the usual one. longest_response
+   is the most bytes that a response may have. The peer answers while it serves.
    NARROWS_STRATEGY (the sentence names the nearest word), NARROWS_NOT_FOUND, NARROWS_NAME,
    NARROWS_AGAIN (with a time of 0: nothing stays open), NARROWS_TIMEOUT, NARROWS_PEER_GONE,
    NARROWS_FULL, NARROWS_ARGUMENT. */
@@ -227,8 +229,8 @@ typedef struct narrows_started {
 narrows_error narrows_start(narrows_flow *flow, const void *request, size_t request_length,
                             narrows_started *started);
 
-/* Finishes a call: as narrows_call for the response and *length. Calls of a flow are finished in the
-   order they were started.
+/* Finishes a call: as narrows_call for the response and *length. Calls of a flow are finished in
+   the order they were started.
    NARROWS_AGAIN, NARROWS_TIMEOUT: it is still outstanding. NARROWS_SHORT: the same.
    NARROWS_ORDER: one that was started earlier is first. NARROWS_FINISHED: it has been finished.
    NARROWS_FAILED, NARROWS_TOO_LONG: the function gave no response; the call is finished.
@@ -256,17 +258,17 @@ typedef int (*narrows_function)(void *user, const void *request, size_t request_
 narrows_error narrows_offer(narrows_node *node, const char *name, narrows_function function,
                             void *user);
 
-/* Serves calls of what is offered until it has served some, a link came up or ended, or the time has
-   passed. *served, which may be NULL, is how many messages of calls; 0 if there is news of a link,
-   or, in a node that publishes, if anything else came.
+/* Serves calls of what is offered until it has served some, a link came up or ended, or the time
+   has passed. *served, which may be NULL, is how many messages of calls; 0 if there is news of a
+   link, or, in a node that publishes, if anything else came.
    NARROWS_AGAIN, NARROWS_TIMEOUT. */
 narrows_error narrows_serve(narrows_node *node, int64_t timeout, size_t *served);
 
 /* Services. */
 
 /* A service is a function that others find without knowing its node, and that has types. A type is
-   described by a text without a space, as Rust's narrows-services and narrows.hpp make it: u32, f64,
-   [u8;16] for an array, [u8] for as many as there are, () for nothing, and
+   described by a text without a space, as Rust's narrows-services and narrows.hpp make it: u32,
+   f64, [u8;16] for an array, [u8] for as many as there are, () for nothing, and
    Point{x@0:f32,y@4:f32}8 for a struct with its name, its fields with their places and types, and
    its size. A service's name has at most 22 characters. */
 
@@ -279,9 +281,9 @@ narrows_error narrows_offer_service(narrows_node *node, const char *service, con
 
 /* Looks for a service until the time has passed, links with its node, and opens a flow of calls to
    it. strategy and longest_response are as for narrows_open_flow.
-   NARROWS_TYPES, NARROWS_AGAIN, NARROWS_TIMEOUT (nobody offers it), NARROWS_TOO_LONG (a request or a
-   response is longer than a message may be of the node that sends it), and those of narrows_hunt and
-   narrows_open_flow. */
+   NARROWS_TYPES, NARROWS_AGAIN, NARROWS_TIMEOUT (nobody offers it), NARROWS_TOO_LONG (a request or
+   a response is longer than a message may be of the node that sends it), and those of narrows_hunt
+   and narrows_open_flow. */
 narrows_error narrows_open_service(narrows_node *node, const char *service, const char *request,
                                    const char *response, const char *strategy,
                                    size_t longest_response, int64_t timeout, narrows_flow **flow);
@@ -315,8 +317,9 @@ typedef struct narrows_topic {
                              its oldest may be lost; 32. */
     uint32_t subscribers; /* How many there may be at a time; 16. */
     uint32_t history;     /* Of the latest messages so many are kept for later subscribers; 0. */
-    uint32_t limit;       /* Bytes that the messages may take in all, when they get longer or more of
-                             them are in memory; 1 if that is to stay as it is at first; 256 MiB. */
+    uint32_t limit;       /* Bytes that the messages may take in all, when they get longer or more
+                             of them are in memory; 1 if that is to stay as it is at first; 256
+                             MiB. */
 } narrows_topic;
 
 #define NARROWS_TOPIC {sizeof(narrows_topic), 0, 0, 0, 0}
@@ -329,15 +332,16 @@ typedef struct narrows_subscription {
     uint32_t holds;      /* Messages that may be kept after they were taken, 1 to 15; 2. */
     uint32_t history;    /* So many of the latest messages that were published before; 0. */
     uint32_t overflow;   /* A narrows_overflow. */
-    uint32_t publishers; /* Publishers heard at a time, 1 to 64; all else is for each of them; 16. */
+    uint32_t publishers; /* Publishers heard at a time, 1 to 64; all else is for each of them;
+                            16. */
 } narrows_subscription;
 
 #define NARROWS_SUBSCRIPTION {sizeof(narrows_subscription), 0, 0, 0, 0, 0}
 
 /* Publishes a topic of a type that is described so, with messages of so many bytes. Longer ones get
-   memory when they come, as far as options say. Other nodes may publish it too. options may be NULL.
-   Subscribers are let in by narrows_publish, narrows_loan, narrows_subscribers, narrows_serve,
-   narrows_wait and narrows_hear: call one of them now and then.
+   memory when they come, as far as options say. Other nodes may publish it too. options may be
+   NULL. Subscribers are let in by narrows_publish, narrows_loan, narrows_subscribers,
+   narrows_serve, narrows_wait and narrows_hear: call one of them now and then.
    NARROWS_NAME, NARROWS_TAKEN, NARROWS_TYPES (another node publishes it with other types),
    NARROWS_ARGUMENT (a description that is none, more history than slots), NARROWS_TOO_LONG (more
    than 1 GiB of slots), NARROWS_FULL, NARROWS_SYSTEM. */
@@ -349,8 +353,8 @@ narrows_error narrows_open_publisher(narrows_node *node, const char *topic, cons
    NARROWS_OUTSTANDING while memory of narrows_loan is out. */
 narrows_error narrows_close_publisher(narrows_publisher *publisher);
 
-/* Publishes a message, which is copied. It waits for a slot, and for room with subscribers for which
-   it is to wait, until the time has passed; nothing was published then.
+/* Publishes a message, which is copied. It waits for a slot, and for room with subscribers for
+   which it is to wait, until the time has passed; nothing was published then.
    NARROWS_AGAIN, NARROWS_TIMEOUT, NARROWS_TOO_LONG, NARROWS_OUTSTANDING, NARROWS_ARGUMENT. */
 narrows_error narrows_publish(narrows_publisher *publisher, const void *message, size_t length,
                               int64_t timeout);
@@ -361,8 +365,8 @@ narrows_error narrows_publish(narrows_publisher *publisher, const void *message,
 narrows_error narrows_loan(narrows_publisher *publisher, size_t length, void **memory,
                            int64_t timeout);
 
-/* Publishes so many of its bytes, from the first on. NARROWS_ARGUMENT: it is not, or no longer, memory
-   of this publisher's, or has fewer. */
+/* Publishes so many of its bytes, from the first on. NARROWS_ARGUMENT: it is not, or no longer,
+   memory of this publisher's, or has fewer. */
 narrows_error narrows_publish_loan(narrows_publisher *publisher, void *memory, size_t length);
 
 /* Gives the memory back; nothing is published. NARROWS_ARGUMENT. */
@@ -376,8 +380,8 @@ narrows_error narrows_subscribers(narrows_publisher *publisher, size_t *count);
    its publishers has let this subscriber in. Others, and those that come later, are heard as well,
    each in its own order. With a time of 0 it does not wait, and calls with the subscriber look for
    the topic. options may be NULL.
-   NARROWS_TYPES (the sentence has both), NARROWS_TIMEOUT, NARROWS_REFUSED (the publisher has too few
-   slots or places), NARROWS_NAME, NARROWS_ARGUMENT, NARROWS_FULL, NARROWS_SYSTEM. */
+   NARROWS_TYPES (the sentence has both), NARROWS_TIMEOUT, NARROWS_REFUSED (the publisher has too
+   few slots or places), NARROWS_NAME, NARROWS_ARGUMENT, NARROWS_FULL, NARROWS_SYSTEM. */
 narrows_error narrows_open_subscriber(narrows_node *node, const char *topic, const char *type,
                                       const narrows_subscription *options, int64_t timeout,
                                       narrows_subscriber **subscriber);
@@ -390,15 +394,16 @@ narrows_error narrows_close_subscriber(narrows_subscriber *subscriber);
    of what must not change. *length is what the publisher said: see that it fits the type.
    NARROWS_PEER_GONE, once: all publishers have gone, and all that they published is taken; calls
    from here on look for others.
-   NARROWS_AGAIN, NARROWS_TIMEOUT, NARROWS_OUTSTANDING (as many are out as may be), NARROWS_ARGUMENT,
-   and those of narrows_open_subscriber. */
+   NARROWS_AGAIN, NARROWS_TIMEOUT, NARROWS_OUTSTANDING (as many are out as may be),
+   NARROWS_ARGUMENT, and those of narrows_open_subscriber. */
 narrows_error narrows_take(narrows_subscriber *subscriber, const void **sample, size_t *length,
                            int64_t timeout);
 
 /* Gives a message back. NARROWS_ARGUMENT: not, or no longer, one of this subscriber's. */
 narrows_error narrows_return_sample(narrows_subscriber *subscriber, const void *sample);
 
-/* The name of the node that published a message of narrows_take, with its zero. NARROWS_ARGUMENT. */
+/* The name of the node that published a message of narrows_take, with its zero.
+   NARROWS_ARGUMENT. */
 narrows_error narrows_sample_publisher(narrows_subscriber *subscriber, const void *sample,
                                        char name[NARROWS_NAME_ROOM]);
 

@@ -1,10 +1,10 @@
-// Narrows from C++17, over narrows.h alone: services and topics with types, messages, and memory that
-// is lent, each given back by its destructor. docs/CPP.md has an example and says what holds.
+// Narrows from C++17, over narrows.h alone: services and topics with types, messages, and memory
+// that is lent, each given back by its destructor. docs/CPP.md has an example and says what holds.
 //
 // Whatever can fail returns a narrows::result: a value, or an error with its sentence. Nothing here
 // throws but result::value(). A node, with all that is made of it, belongs to one thread at a time;
-// it closes when it and the last of its peers, clients, publishers, subscribers, loans and views are
-// gone.
+// it closes when it and the last of its peers, clients, publishers, subscribers, loans and views
+// are gone.
 #ifndef NARROWS_HPP
 #define NARROWS_HPP
 
@@ -262,7 +262,8 @@ public:
     }
 
     /// Publishes values of a type under a name. longest is how many values a message has that is a
-    /// slice; longer ones get memory when they come. What else a topic is to be like is narrows.h's.
+    /// slice; longer ones get memory when they come. What else a topic is to be
+    /// like is narrows.h's.
     template <class T>
     result<publisher<T>> publish(const std::string &topic, std::size_t longest = 1024,
                                  narrows_topic how = NARROWS_TOPIC)

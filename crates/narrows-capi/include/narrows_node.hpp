@@ -1,4 +1,5 @@
-// What narrows.hpp's parts share: a node, which closes when the last of what is made of it has gone.
+// What narrows.hpp's parts share: a node, which closes when the last of what is made of it has
+// gone.
 #ifndef NARROWS_NODE_HPP
 #define NARROWS_NODE_HPP
 

@@ -1,5 +1,5 @@
-// What narrows.hpp gives back, and the types of what it carries: results, spans, and descriptions of
-// types that are the same in C++ and in Rust.
+// What narrows.hpp gives back, and the types of what it carries: results, spans, and descriptions
+// of types that are the same in C++ and in Rust.
 #ifndef NARROWS_TYPES_HPP
 #define NARROWS_TYPES_HPP
 

@@ -1,6 +1,6 @@
 /*
- * What the tests of many clients share: how many there are, the processes that they are in, and what
- * the server measures. They have a check.h before they include this.
+ * What the tests of many clients share: how many there are, the processes that they are in, and
+ * what the server measures. They have a check.h before they include this.
  */
 #ifndef CLIENTS_H
 #define CLIENTS_H

@@ -1,6 +1,6 @@
 /*
- * Processes of a test: started, and killed. Used by both check.h, which have CHECK(what) before they
- * include this.
+ * Processes of a test: started, and killed. Used by both check.h, which have CHECK(what) before
+ * they include this.
  */
 #ifndef PROCESS_H
 #define PROCESS_H

@@ -19,7 +19,7 @@ use crate::rig::callee::flags::Callee;
 use crate::services::bridge::flags::BridgeFlags;
 use crate::services::record::flags::Record;
 use crate::services::view::flags::View;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -165,11 +165,6 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
-/// The definition itself, for help, man page and completions.
-pub fn definition() -> clap::Command {
-    Flags::command()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,11 +172,6 @@ mod tests {
     use crate::formats::strategy::Policy;
     use crate::formats::values::duration;
     use std::time::Duration;
-
-    #[test]
-    fn the_definition_is_sound() {
-        definition().debug_assert();
-    }
 
     fn parse(line: &str) -> Result<Flags, clap::Error> {
         Flags::try_parse_from(line.split_whitespace())
@@ -242,24 +232,6 @@ mod tests {
             "narrows bench nothing",
         ] {
             assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
-        }
-    }
-
-    #[test]
-    fn help_fits_eighty_columns() {
-        let mut names: Vec<String> = vec![String::new()];
-        for sub in definition().get_subcommands() {
-            names.push(sub.get_name().to_owned());
-            let below = sub.get_subcommands();
-            names.extend(below.map(|one| format!("{} {}", sub.get_name(), one.get_name())));
-        }
-        for name in names {
-            for flag in ["-h", "--help"] {
-                let error = parse(&format!("narrows {name} {flag}")).unwrap_err();
-                for line in error.to_string().lines() {
-                    assert!(line.chars().count() <= 80, "narrows {name} {flag}: {line}");
-                }
-            }
         }
     }
 }

@@ -18,9 +18,10 @@ use narrows_cli::experiments::{
 };
 use narrows_cli::flags::{Command, Flags, Inner, Process};
 use narrows_cli::formats::{platform, workload};
+use narrows_cli::heeded::{self, shown};
+use narrows_cli::manual;
 use narrows_cli::rig::callee;
 use narrows_cli::services::{bridge, record, view};
-use narrows_cli::{heeded, manual};
 use narrows_host::Carrier;
 use std::ffi::OsString;
 use std::io::Write;
@@ -30,7 +31,7 @@ use std::process::{self, ExitCode};
 fn main() -> ExitCode {
     let done = match Inner::is_meant(std::env::args_os().nth(1).as_deref()) {
         true => Inner::try_parse().map(|inner| serve(&inner)),
-        false => Flags::try_parse_from(arguments()).map(|flags| dispatch(&flags)),
+        false => shown::parse(arguments()).map(|flags| dispatch(&flags)),
     };
     let done = done.unwrap_or_else(|error| refuse(&error));
     match done {

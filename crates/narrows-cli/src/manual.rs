@@ -3,7 +3,8 @@
 use crate::base::failure::{Failure, Kind};
 use crate::base::output;
 use crate::base::{offered, options};
-use crate::flags::{Completions, Man, definition};
+use crate::flags::{Completions, Man};
+use crate::heeded::shown;
 use clap_complete::Shell;
 use std::path::Path;
 
@@ -13,12 +14,12 @@ use std::path::Path;
 /// [`Kind::Output`] if a page cannot be written.
 pub fn man(args: &Man) -> Result<(), Failure> {
     let Some(directory) = &args.out else {
-        let main = definition().disable_help_subcommand(true);
+        let main = shown::definition().disable_help_subcommand(true);
         return output::print(&render(main, "narrows")?);
     };
     output::make_directory(directory)?;
     // Without a page of its own, `help` would be a reference to nothing.
-    let mut main = definition().disable_help_subcommand(true);
+    let mut main = shown::definition().disable_help_subcommand(true);
     main.build();
     pages(directory, &main, "narrows")
 }
@@ -39,7 +40,7 @@ fn pages(directory: &Path, command: &clap::Command, name: &str) -> Result<(), Fa
 /// [`Kind::Output`] if it cannot be written.
 pub fn completions(args: &Completions) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut definition(), "narrows", &mut script);
+    clap_complete::generate(args.shell, &mut shown::of_completions(), "narrows", &mut script);
     if args.shell == Shell::Zsh {
         script = with_files(&script).into_bytes();
     }
@@ -75,11 +76,26 @@ fn render(command: clap::Command, title: &str) -> Result<Vec<u8>, Failure> {
                 format!("the manual page of {title} cannot be made: {error}"),
             )
         })?;
-    // What follows the help becomes one section called EXTRA; its parts have names of their own,
-    // and lines that are laid out already.
-    let page = String::from_utf8_lossy(&page)
-        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n.nf\n")
-        .replace("\nExit codes:\n", "\n.fi\n.SH \"EXIT STATUS\"\n.nf\n")
-        .replace("\n.SH VERSION\n", "\n.fi\n.SH VERSION\n");
-    Ok(page.into_bytes())
+    Ok(parted(&String::from_utf8_lossy(&page)).into_bytes())
+}
+
+/// Divides what follows the help, which comes as one section called EXTRA: examples and exit codes,
+/// whose lines are laid out already, have sections of their own, and words go to the description.
+fn parted(page: &str) -> String {
+    const SECTION: &str = "\n.SH ";
+    let Some((before, rest)) = page.split_once(".SH EXTRA\n") else { return page.to_owned() };
+    let (extra, after) = rest.split_at(rest.find(SECTION).map_or(rest.len(), |at| at + 1));
+    let (mut words, mut sections) = (String::new(), String::new());
+    for part in extra.trim_end().split("\n\n") {
+        let (title, lines) = part.split_once('\n').unwrap_or((part, ""));
+        match title {
+            "Examples:" => sections += &format!(".SH EXAMPLES\n.nf\n{lines}\n.fi\n"),
+            "Exit codes:" => sections += &format!(".SH \"EXIT STATUS\"\n.nf\n{lines}\n.fi\n"),
+            _ => words += &format!(".PP\n{part}\n"),
+        }
+    }
+    let described = before.find(".SH DESCRIPTION").unwrap_or(0);
+    let end = before[described..].find(SECTION).map_or(before.len(), |at| described + at + 1);
+    let (described, others) = before.split_at(end);
+    [described, &words, others, &sections, after].concat()
 }

@@ -251,7 +251,8 @@ static inline mcapi_status_t end_of(mcapi_request_t *request)
     return status;
 }
 
-/* After a call that ends in _i: its status is the end, or PENDING, and the request says the same. */
+/* After a call that ends in _i: its status is the end, or PENDING, and the request says the
+   same. */
 static inline mcapi_status_t end_of_call(mcapi_request_t *request, mcapi_status_t status)
 {
     mcapi_status_t end = end_of(request);

@@ -1,5 +1,5 @@
-/* Many clients at one server, which ask at once, and then each again and again: what an answer takes,
-   and what the server's memory is. */
+/* Many clients at one server, which ask at once, and then each again and again: what an answer
+   takes, and what the server's memory is. */
 #include "check.h"
 
 #include "../clients.h"

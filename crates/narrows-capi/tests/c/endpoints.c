@@ -371,7 +371,8 @@ static void user(void)
     finalize();
 }
 
-/* Nodes that have as many endpoints as they can, and one more: that of the collector is behind it. */
+/* Nodes that have as many endpoints as they can, and one more: that of the collector is behind
+   it. */
 enum { CROWD = MCAPI_MAX_GOT_ENDPOINTS / MCAPI_MAX_ENDPOINTS + 1, COLLECTOR };
 
 static void *member(void *argument)

@@ -1,13 +1,13 @@
 /*
- * A node that has more messages waiting than it has room for, and one whose ring to it is full: what
- * nodes say to each other gets past them.
+ * A node that has more messages waiting than it has room for, and one whose ring to it is full:
+ * what nodes say to each other gets past them.
  */
 #include "value.h"
 
 enum { FULL, DONE, ASKING };
 /*
- * More than wait at the receiver's and less than are on the way besides; all that there can be if no
- * message is more urgent than those before it; and some that find no room.
+ * More than wait at the receiver's and less than are on the way besides; all that there can be if
+ * no message is more urgent than those before it; and some that find no room.
  */
 enum { SOME = 600, ALL = 512 + 128, EXTRA = 8 };
 

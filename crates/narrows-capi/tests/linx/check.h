@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Milliseconds within which something comes that has to come, and after which nothing is taken to. */
+/* Milliseconds within which something comes that has to come, and after which nothing is taken
+   to. */
 #ifndef SOON
 #define SOON 30000u
 #endif
@@ -127,8 +128,8 @@ static inline void open_gate(struct gate *gate)
     CHECK(write(gate->ends[1], "", 1) == 1);
 }
 
-/* Has nodes that are opened from now on have their layers on the stack of this number. Not so behind
- * the last. */
+/* Has nodes that are opened from now on have their layers on the stack of this number. Not so
+ * behind the last. */
 static inline int on_stack(int at)
 {
     static const char *stacks[] = {"flat", "layered"};

@@ -1,5 +1,5 @@
-/* Children of a process that has an endpoint, with threads if it is layered: by fork alone, and with
-   exec. Each opens an endpoint of its own and talks to a server and to its parent. */
+/* Children of a process that has an endpoint, with threads if it is layered: by fork alone, and
+   with exec. Each opens an endpoint of its own and talks to a server and to its parent. */
 #include "check.h"
 
 enum { CHILDREN = 4, ECHOES = 20 };

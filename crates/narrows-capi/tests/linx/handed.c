@@ -1,5 +1,5 @@
-/* Addresses that are handed on: whoever has one reaches the endpoint that it is of, or is told that it
-   is gone, and reaches nobody else. */
+/* Addresses that are handed on: whoever has one reaches the endpoint that it is of, or is told that
+   it is gone, and reaches nobody else. */
 #include "check.h"
 
 static void post(LINX *linx, LINX_SIGSELECT number, LINX_SPID to, uint32_t value)

@@ -1,5 +1,5 @@
-/* A program whose peers write garbage: the test that runs it is their other end. A link to one that it is
- * attached to ends, and those of the others do not disturb it. */
+/* A program whose peers write garbage: the test that runs it is their other end. A link to one that
+ * it is attached to ends, and those of the others do not disturb it. */
 #include "check.h"
 
 int main(void)

@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Milliseconds within which something comes that has to come, and after which nothing is taken to. */
+/* Milliseconds within which something comes that has to come, and after which nothing is taken
+   to. */
 #define SOON 30000u
 #define BRIEFLY 30u
 /* How soon what may have been lost is sent again. */

@@ -1,5 +1,5 @@
-/* A processor in C beside one in Rust, which sends back what comes: each has the other's messages as
-   they were sent. */
+/* A processor in C beside one in Rust, which sends back what comes: each has the other's messages
+   as they were sent. */
 #include "check.h"
 
 enum { MESSAGES = 100, END = 1000000 };

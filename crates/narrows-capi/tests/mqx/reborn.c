@@ -1,5 +1,5 @@
-/* A processor that is killed again and again, and comes back under the same number: whoever sends to
-   it is told while it is away, or gets no answer, and answers come again when it is back. */
+/* A processor that is killed again and again, and comes back under the same number: whoever sends
+   to it is told while it is away, or gets no answer, and answers come again when it is back. */
 #include "check.h"
 
 enum { LIVES = 5 };

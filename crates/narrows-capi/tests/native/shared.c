@@ -1,4 +1,5 @@
-/* One node and several threads, a function that calls the node that serves it, and forked children. */
+/* One node and several threads, a function that calls the node that serves it, and forked
+   children. */
 #include "check.h"
 
 enum { PORT = 1 };

@@ -20,7 +20,8 @@ static void whole(narrows_flow *flow)
     WORKS(narrows_call(flow, bytes, sizeof bytes, bytes, &n, SOON));
     CHECK(n == sizeof bytes && bytes[0] == 6 && bytes[LONGEST - 1] == 6);
 
-    /* Too short a buffer: both lengths are said, nothing is written, and the response is not lost. */
+    /* Too short a buffer: both lengths are said, nothing is written, and the response is not
+       lost. */
     memset(guard, 9, sizeof guard);
     n = 3;
     SAYS(NARROWS_SHORT, narrows_call(flow, "abcd", 4, guard, &n, SOON),

@@ -7,9 +7,9 @@ use clap::builder::StringValueParser;
 use narrows_host::Carrier;
 use std::path::PathBuf;
 
-/// Options of every subcommand.
+/// Options that every subcommand takes or refuses with a reason.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Common options")]
 pub struct Global {
     /// Run with real-time priority N (1 to 99)
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]

@@ -167,6 +167,17 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "",
     ];
     assert_eq!(pages, names.map(|name| format!("narrows{name}.1")));
+    for page in &pages {
+        let text = std::fs::read_to_string(directory.join(page)).unwrap();
+        assert!(!text.contains(".SH EXTRA"), "{page}: {text}");
+        assert_eq!(text.matches("\n.nf\n").count(), text.matches("\n.fi\n").count(), "{page}");
+    }
+    let grid = std::fs::read_to_string(directory.join("narrows-bench-grid.1")).unwrap();
+    let (described, examples) = grid.split_once(".SH EXAMPLES\n").expect("examples");
+    let words = described.split_once(".SH DESCRIPTION\n").expect("a description").1;
+    let words = words.split(".SH ").next().expect("words");
+    assert!(words.contains("about an hour on two cores"), "{grid}");
+    assert!(examples.contains("narrows bench grid") && !examples.contains("hour"), "{grid}");
     let show = std::fs::read_to_string(directory.join("narrows-platform-show.1")).unwrap();
     assert!(show.contains(".TH NARROWS-PLATFORM-SHOW 1") && show.contains("\\-\\-svg"), "{show}");
     let run = std::fs::read_to_string(directory.join("narrows-run.1")).unwrap();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::Parser;
 use narrows_cli::base::failure::Kind;
@@ -73,4 +74,47 @@ fn commands_that_pages_show_are_accepted() {
         }
     }
     assert!(seen > 30, "only {seen} commands were found");
+}
+
+/// The commands on simulated chips of which a page has the output, each with that: the command is
+/// in its first line, or in a block of its own before it.
+fn shown_on_chips(page: &str) -> Vec<(String, String)> {
+    let parts: Vec<&str> = page.split("```").collect();
+    let mut shown = Vec::new();
+    for (at, block) in parts.iter().enumerate().skip(1).step_by(2) {
+        let Some(text) = block.strip_prefix("text\n") else { continue };
+        let (first, rest) = text.split_once('\n').expect("a line");
+        let before = || {
+            let (gap, block) = (parts[at - 1], at.checked_sub(2).map(|at| parts[at])?);
+            let line = block.strip_prefix("sh\ncargo run --release -- ")?;
+            gap.trim().is_empty().then_some((line.trim(), text))
+        };
+        let found = first.strip_prefix("$ narrows ").map(|line| (line, rest)).or_else(before);
+        let chips = found.filter(|(line, _)| line.contains("--on ") && !line.contains("--on host"));
+        shown.extend(chips.map(|(line, output)| (line.to_owned(), output.to_owned())));
+    }
+    shown
+}
+
+/// A chip's time is virtual, so what these two pages show of it is what the command prints, but for
+/// what an ellipsis stands for.
+#[test]
+fn outputs_on_chips_are_what_the_command_prints() {
+    for (page, least) in [("README.md", 1), ("docs/TUTORIAL.md", 2)] {
+        let text = fs::read_to_string(root().join(page)).expect("a page");
+        let shown = shown_on_chips(&text);
+        assert!(shown.len() >= least, "{page} has {} outputs", shown.len());
+        for (line, shown) in shown {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_narrows"));
+            let output = command.args(line.split_whitespace()).current_dir(root()).output();
+            let printed = String::from_utf8(output.expect("narrows").stdout).expect("text");
+            let mut printed = printed.as_str();
+            for part in shown.split("…\n") {
+                let from = printed.find(part).unwrap_or_else(|| {
+                    panic!("{page}: narrows {line} does not print\n{part}but\n{printed}")
+                });
+                printed = &printed[from + part.len()..];
+            }
+        }
+    }
 }

@@ -77,6 +77,13 @@ impl<'a> Simulation<'a> {
         &self.machine.chip
     }
 
+    /// How many processes there are so far, service routines and copy engines among them. Each has
+    /// a stack of its own from when it first runs until it ends.
+    #[must_use]
+    pub fn processes(&self) -> usize {
+        self.codes.len()
+    }
+
     /// Has all that happens written to a trace, behind the simulations that are there. That takes
     /// no virtual time: the simulation is the same as without.
     pub fn trace(&mut self, to: &Trace) {

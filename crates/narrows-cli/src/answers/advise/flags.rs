@@ -19,7 +19,7 @@ Examples:
   narrows advise --on davinci
   narrows advise workloads/gateway.toml --on davinci --out tuned
   narrows advise workloads/voice.toml --objective latency
-  narrows advise workloads/voice.toml --on davinci --json | jq '.results[].strategy'
+  narrows advise voice --on davinci --json | jq '.results[].strategy'
   narrows advise workloads/tasks/sensor.toml --on quatro67
   narrows advise workloads/accelerators/spectra.toml --on bmm-clusters
 

@@ -11,7 +11,7 @@ Examples:
   narrows run --json > before.json
   narrows run --json > after.json
   narrows compare before.json after.json
-  narrows bench pingpong --json | narrows compare before.json - --report change.html
+  narrows run --json | narrows compare before.json - --report change.html
 
 A figure changed by more than noise if the interval of 95 % in which its change
 lies has no 0 in it. The interval is found by bootstrap from the rounds of a

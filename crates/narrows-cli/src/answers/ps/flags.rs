@@ -44,7 +44,7 @@ pub struct Ps {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  narrows top                      nodes of the domain default, until q or Ctrl-C
+  narrows top                      nodes of the domain default; q ends it
   narrows top --all --interval 5s
   narrows top --count 3 | cat      three frames, one after the other")]
 pub struct Top {

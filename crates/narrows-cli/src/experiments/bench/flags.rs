@@ -32,10 +32,12 @@ Examples:
   narrows bench sizes --on nios2-dual   the same on a simulated chip
   narrows bench phases --report phases.html
 
-Each bench but storm, soak, sim and tune runs its limit interleaved with itself
-and prints its figure, the limit and the ratio of the two. On a simulated chip
-the limit is what the same loops take there without the stack; sim and tune are
-for this machine only."
+bounds, pingpong, throughput, phases, sizes and mcapi run their limit
+interleaved with themselves, and print their figure, the limit and the ratio of
+the two; scaling and clients have their first figure as limit of the others. On
+a chip the limit is what the same loops take there without the stack; mcapi, and
+packets between clusters, have none there. clients and sim are for this machine
+only, and so is tune without --against simulator."
 )]
 pub struct Bench {
     /// What to measure
@@ -72,13 +74,13 @@ Examples:
 Examples:
   narrows bench pingpong --bytes 48
   narrows bench pingpong --transfer copy,in_place --bytes 48,1024,32768
-  narrows bench pingpong --on bmm-clusters --cores 0,6   between clusters of a chip")]
+  narrows bench pingpong --on bmm-clusters --cores 0,6   between two clusters")]
     Pingpong(Compared),
     /// Messages one way
     #[command(after_help = "\
 Examples:
   narrows bench throughput --placement internal,external --rounds 100
-  narrows bench throughput --on bmm-clusters   packets by DMA and by a buffer manager")]
+  narrows bench throughput --on bmm-clusters   by DMA and by a buffer manager")]
     Throughput(Compared),
     /// Where the time of a call goes, A to E
     #[command(after_help = "\
@@ -143,9 +145,9 @@ Examples:
     Advise(Advise),
     /// What auto takes beside the best static strategies, over chips, budgets and sessions
     #[command(after_help = "\
-Without --short it takes about an hour on two cores. A static strategy is one for
-all sessions or one for each kind. It counts if it carries all that is due and is
-never late.
+Without --short it takes about an hour on two cores. A static strategy is one
+for all sessions or one for each kind. It counts if it carries all that is due
+and is never late.
 
 Examples:
   narrows bench grid --short
@@ -165,7 +167,7 @@ Examples:
   narrows bench susan --cpus 1..8 --on bmm-clusters
   narrows bench susan --cpus 1..16 --on bmm-clusters-16
   narrows bench susan --cpus 1,2,4 --image photo.pgm --out found.png
-  narrows bench susan --find edges --threshold 20 --image photo.png --out edges.png")]
+  narrows bench susan --find edges --threshold 20 --image a.png --out edges.png")]
     Susan(Susan),
     /// LINX: a request and its reply, ten times a second
     #[command(after_help = "\

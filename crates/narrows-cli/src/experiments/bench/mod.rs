@@ -38,7 +38,7 @@ pub mod traffic;
 mod tune;
 
 use crate::base::failure::{Failure, Kind};
-use crate::base::options::{Global, HOST};
+use crate::base::options::Global;
 use crate::base::page::PageOut;
 use crate::base::report::{Report, bench_text};
 use crate::base::trace::{traced, traced_here};
@@ -51,31 +51,15 @@ use task::{Asked, Section};
 /// # Errors
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
-    detailed(global, args)?;
+    if args.details && global.json {
+        let text = "--details says nothing to --json, which has all: leave one out";
+        return Err(Failure::new(Kind::Usage, text));
+    }
     if args.which.is_here() {
         traced_here(&args.trace)?;
         return measure(global, args);
     }
     traced(global, &args.trace, |global| measure(global, args))
-}
-
-/// Whether what chips did can be printed, where it is asked for.
-fn detailed(global: &Global, args: &Bench) -> Result<(), Failure> {
-    let text = match &args.which {
-        _ if !args.details => return Ok(()),
-        _ if global.json => "--details says nothing to --json, which has all: leave one out",
-        Which::Clients(_) | Which::Sim(_) => {
-            "--details says what a simulated chip did, and this bench is of this machine: leave it out"
-        }
-        Which::Tune(args) if args.against.of_chips() => return Ok(()),
-        Which::Advise(args) if args.place.on.as_deref() != Some(HOST) => return Ok(()),
-        which if !which.is_here() => return Ok(()),
-        Which::Tune(_) => {
-            "--details says what a simulated chip did: add --against simulator, or leave it out"
-        }
-        _ => "--details says what a simulated chip did: name one with --on, or leave it out",
-    };
-    Err(Failure::new(Kind::Usage, text))
 }
 
 fn measure(global: &Global, args: &Bench) -> Result<(), Failure> {

@@ -15,8 +15,8 @@ Examples:
   narrows calibrate --function g711.encode --bytes 160,320,640
   narrows calibrate --function my_encode --library ./libcodec.so
 
-With --function it measures a function instead of the machine, and prints what it
-costs as a flow of a workload says it (workloads/README.md).")]
+With --function it measures a function instead of the machine, and prints what
+it costs as a flow of a workload says it (workloads/README.md).")]
 pub struct Calibrate {
     /// The platform file to write
     #[arg(

@@ -16,14 +16,14 @@ Examples:
   narrows mcapi --on nios2-dual 0=./pingpong.so,ping 1=./pingpong.so,pong
   narrows mcapi --on generic-amp 0=./one.so 1=./other.so --json
   narrows mcapi --on bmm-clusters 0=./pingpong.so,ping 2=./pingpong.so,pong
-  narrows mcapi --on nios2-quad --cost paint_line=80us --cost edges_of=120us \
+  narrows mcapi --on nios2-quad --cost paint_line=80us --cost edges_of=120us \\
       0=./pipeline.so,paint 1=./pipeline.so,edges 2=./pipeline.so,collect
 
 Each program is a shared object whose main is called on the core, on a stack of
 8 MiB, with what follows its file as arguments. It has its own copy of the file,
-and so of its variables. Calls of MCAPI, clock_gettime, nanosleep and usleep take
-time of the chip. What it computes by itself takes what --cost says, and without
-it none (docs/MCAPI.md).")]
+and so of its variables. Calls of MCAPI, clock_gettime, nanosleep and usleep
+take time of the chip. What it computes by itself takes what --cost says, and
+without it none (docs/MCAPI.md).")]
 pub struct Mcapi {
     /// A core of the chip, and the program that runs there, with its arguments
     #[arg(value_name = "CORE=FILE[,ARGUMENT]…", required = true, value_parser = place)]

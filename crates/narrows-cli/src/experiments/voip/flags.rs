@@ -25,7 +25,7 @@ Examples:
   narrows voip                           a call without the DSP, and one with it
   narrows voip --table 3 --length 30s    the five configurations of S0 table 3
   narrows voip --codec dsp --strategy poll=20ms/internal --calls 2
-  narrows voip --codec dsp --kill 3s     the DSP dies in the call, and comes back
+  narrows voip --codec dsp --kill 3s     the DSP dies in the call and comes back
 
 The packages and the plugin are there after:
   ci/setup telephone && make -C apps/linphone-dsp")]

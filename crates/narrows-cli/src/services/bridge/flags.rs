@@ -7,13 +7,14 @@ use std::path::PathBuf;
 /// What `bridge` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Examples, on the machine of the node dsp, then on that of a program that hunts it:
+Examples:
   narrows bridge --new-key dsp.key
   narrows bridge --listen 0.0.0.0:7000 --offer dsp --key dsp.key --trust KEY
   narrows bridge --reach dsp=192.168.7.2:7000 --key gpp.key --trust KEY
 
-KEY is what --new-key printed for the other end. Ctrl-C ends the bridge and its
-links.")]
+The first two examples are for the machine of the node dsp, the last for that
+of a program that hunts it. KEY is what --new-key printed for the other end.
+Ctrl-C ends the bridge and its links.")]
 pub struct BridgeFlags {
     /// Stand here for a node of another machine: its name, and where a bridge there listens
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = reached)]

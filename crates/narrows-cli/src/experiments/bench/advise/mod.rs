@@ -9,6 +9,7 @@ mod row;
 use crate::base::failure::Failure;
 use crate::base::machine::{Machine as Here, Root};
 use crate::base::options::{Global, HOST};
+use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::wrap;
@@ -93,7 +94,8 @@ fn said(
     asked.print(&report, || {
         let text: String = report.notes.iter().map(|note| wrap("", note)).collect();
         text + "\n" + &row::table(&report.results)
-    })
+    })?;
+    asked.page.write(|| Page::of(&report))
 }
 
 /// What is chosen for a workload, for each of both objectives, beside the best of all.

@@ -10,6 +10,7 @@ mod traffic;
 
 use crate::base::failure::Failure;
 use crate::base::options::Global;
+use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::threads;
@@ -96,7 +97,8 @@ pub(super) fn run(asked: &Asked<'_>, args: &Grid) -> Result<(), Failure> {
     drop(progress);
     let mut report = Report::new("bench grid", simulated::machine(&names), rows);
     report.notes = row::notes(&report.results);
-    asked.print(&report, || row::text(&report.results, &report.notes))
+    asked.print(&report, || row::text(&report.results, &report.notes))?;
+    asked.page.write(|| Page::of(&report))
 }
 
 /// A chip with each budget of internal memory, with its copy engine and without.

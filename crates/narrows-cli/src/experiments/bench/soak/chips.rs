@@ -42,6 +42,7 @@ pub fn run(
             .map(|here| [here, Footprint::default()])
     };
     let mut simulation = Simulation::new(chip, Settings::default());
+    taken.routines = simulation.processes();
     simulation.process(cores.caller, STARTER, PRIORITY, |cpu| {
         *ended[0].borrow_mut() = chips::linked(&cpu, STARTER, PARTNER, false).and_then(|linked| {
             let (mut node, link) = linked;
