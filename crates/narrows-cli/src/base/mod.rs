@@ -10,6 +10,9 @@
 //! the file that simulations are traced to, and [`usage`] what a simulated chip's parts did.
 
 pub mod checks;
+#[cfg(test)]
+#[path = "../../tests/common/documented.rs"]
+pub mod documented;
 pub mod failure;
 pub mod input;
 pub mod latencies;

@@ -1,7 +1,9 @@
 //! The JSON object against its description, and the tables against the screen.
 
 use super::*;
+use crate::base::documented::{assert_inner, assert_keys, assert_report, assert_same, inner, keys};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 fn machine() -> Machine {
     Machine {
@@ -60,22 +62,9 @@ fn run_row(strategy: &str) -> RunRow {
     }
 }
 
-fn keys(value: &Value) -> Vec<&str> {
-    let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
-    keys.sort_unstable();
-    keys
-}
-
-/// The keys that the description names in the section of that heading.
-fn described(heading: &str) -> Vec<String> {
-    let page = include_str!("../../../../docs/JSON.md");
-    let section = page.split("\n## ").find(|part| part.starts_with(heading)).unwrap();
-    let mut keys: Vec<String> = section
-        .lines()
-        .filter_map(|line| Some(line.strip_prefix("| `")?.split('`').next()?.to_owned()))
-        .collect();
-    keys.sort();
-    keys
+/// The keys of each of the percentiles of a run.
+fn percentiles() -> BTreeSet<String> {
+    inner("A row of `run`", "rtt_us", &["stamps_us"])
 }
 
 #[test]
@@ -83,20 +72,23 @@ fn the_object_is_what_the_description_says() {
     let mut report = Report::new("run", machine(), vec![run_row("copy/spin/internal")]);
     report.notes.push("a note".into());
     let value = serde_json::to_value(&report).unwrap();
-    assert_eq!(keys(&value), described("The object"));
-    assert_eq!(keys(&value["machine"]), described("`machine`"));
-    let row = &value["results"][0];
-    assert_eq!(keys(row), described("A row of `run`"));
-    assert_eq!(keys(&row["phases_us"]), ["A", "B", "C", "D", "E"]);
-    assert_eq!(keys(&row["phases_us"]["A"]), ["max", "median", "p99", "p999", "p9999"]);
-    assert_eq!(keys(&row["jitter_us"]), ["deviation", "max", "median", "p99"]);
-    assert_eq!(keys(&row["cpu_percent"]), ["callee", "caller"]);
-    assert_eq!(keys(&row["audio"]), ["differing", "file", "samples"]);
+    assert_report(&value, &[]);
+    let (table, row) = ("A row of `run`", &value["results"][0]);
+    assert_keys(table, row);
+    assert_eq!(keys(&row["phases_us"]), ["A", "B", "C", "D", "E"].map(str::to_owned).into());
+    let phases = row["phases_us"].as_object().unwrap().values();
+    for one in phases.chain([&row["rtt_us"], &row["since_due_us"]]) {
+        assert_same(table, &keys(one), &percentiles());
+    }
+    assert_same(table, &inner(table, "phases_us", &[]), &percentiles());
+    for (key, others) in [("jitter_us", &[][..]), ("cpu_percent", &[]), ("audio", &["output"])] {
+        assert_inner(table, row, key, others);
+    }
     let bench = serde_json::to_value(bench_row()).unwrap();
-    assert_eq!(keys(&bench), described("A row of `bench`"));
+    assert_keys("A row of `bench`", &bench);
     let finding = crate::base::checks::examine(&crate::base::machine::Root::default());
     let finding = serde_json::to_value(&finding).unwrap();
-    assert_eq!(keys(&finding[0]), described("A row of `doctor`"));
+    assert_keys("A row of `doctor`", &finding[0]);
     assert_eq!(serde_json::from_value::<Report<RunRow>>(value).unwrap(), report);
 }
 

@@ -1,6 +1,7 @@
 //! `narrows bench throughput`, `bench pingpong` and `papers` on clusters, as a user starts them,
 //! and what other commands say of such a chip.
 
+use crate::common::documented::assert_keys;
 use crate::common::{narrows, stdout};
 use serde_json::Value;
 
@@ -19,18 +20,8 @@ fn documented(args: &[&str], section: &str) -> Vec<Value> {
     let report: Value = serde_json::from_str(&stdout(&narrows(args))).unwrap();
     assert_eq!(report["command"], args[..2].join(" "));
     assert_eq!(report["machine"]["platform"], CHIP);
-    let page = include_str!("../../../../docs/JSON.md");
-    let (_, section) = page.split_once(&format!("## {section}\n")).unwrap();
-    let section = section.split("\n## ").next().unwrap();
-    let lines = section.lines().filter_map(|line| line.strip_prefix("| `"));
-    let mut documented: Vec<&str> = lines.map(|line| line.split('`').next().unwrap()).collect();
-    documented.sort_unstable();
     let rows = report["results"].as_array().unwrap();
-    for row in rows {
-        let mut keys: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
-        keys.sort_unstable();
-        assert_eq!(keys, documented, "docs/JSON.md");
-    }
+    rows.iter().for_each(|row| assert_keys(section, row));
     rows.clone()
 }
 

@@ -1,5 +1,6 @@
 //! What the functions of a workload cost, and functions of shared libraries, as a user has them.
 
+use crate::common::documented::assert_keys;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -280,7 +281,12 @@ fn calibrate_prints_a_cost_that_a_workload_takes() {
     assert_eq!(report["command"], "calibrate");
     let row = &report["results"][0];
     assert_eq!((&row["function"], &row["library"]), (&"halve".into(), &library.into()));
+    let table = "A row of `calibrate` > With `--function`";
+    assert_keys(table, row);
     let sizes = row["sizes"].as_array().unwrap();
+    for size in sizes {
+        assert_keys("A row of `calibrate` > Each of `sizes`", size);
+    }
     let of = |key: &str| sizes.iter().map(|size| size[key].as_f64().unwrap()).collect::<Vec<_>>();
     assert_eq!(
         (of("bytes"), of("response")),

@@ -14,6 +14,7 @@ mod common;
 mod cut;
 mod full_disk;
 mod functions;
+mod keys;
 mod mcapi;
 mod on;
 mod papers;

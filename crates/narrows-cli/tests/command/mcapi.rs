@@ -1,9 +1,13 @@
 //! `narrows mcapi` and `narrows bench mcapi --on`: programs in C, and their calls, on simulated
 //! chips.
 
+use crate::common::documented::{assert_inner, assert_keys, assert_same, documented, keys};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+/// Where docs/JSON.md has a program.
+const ROW: &str = "A row of `mcapi`";
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
@@ -196,6 +200,7 @@ int main(int argc, char **argv)
     assert_eq!(report["command"], "mcapi");
     let rows = report["results"].as_array().unwrap();
     for (row, (core, argument)) in rows.iter().zip([(0, "1"), (1, "2"), (1, "3")]) {
+        assert_keys(ROW, row);
         assert_eq!((&row["core"], &row["arguments"][0]), (&core.into(), &argument.into()));
         assert!(row["ended_ms"].as_f64().unwrap() > 3600e3 && row["returned"] == 0, "{row}");
     }
@@ -369,6 +374,15 @@ fn the_same_programs_run_between_clusters_over_both_mechanisms() {
         let rows = run();
         assert_eq!(rows, run(), "it is the same each time");
         assert_eq!(rows.len(), 2 * 3, "no block has signalled anything: {rows:?}");
+        for row in &rows {
+            let mut expected = if row["network_bytes"].is_null() {
+                documented(ROW)
+            } else {
+                ["network_bytes".to_owned()].into()
+            };
+            expected.insert("mechanism".to_owned());
+            assert_same(ROW, &keys(row), &expected);
+        }
         let of = |mechanism: &str, key: &str| -> Vec<f64> {
             let of = rows.iter().filter(|row| row["mechanism"] == mechanism);
             of.filter_map(|row| row[key].as_f64()).collect()
@@ -509,6 +523,7 @@ fn calls_of_functions_take_what_the_command_line_says() {
         for (row, function, taken) in places {
             assert_eq!(none[row]["computed_ms"], 0.0, "{on}");
             assert_eq!(none[row]["functions"], Value::Array(Vec::new()), "{on}");
+            assert_inner(ROW, &some[row], "functions", &[]);
             assert_eq!(some[row]["computed_ms"], taken, "{on}: {function}");
             // The program has both, and calls one of them.
             let of = |name: &str| {

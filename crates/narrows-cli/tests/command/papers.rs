@@ -1,5 +1,6 @@
 //! `narrows papers` as a user starts it.
 
+use crate::common::documented::{assert_keys, assert_report};
 use crate::common::{narrows, stdout};
 use serde_json::Value;
 
@@ -26,13 +27,9 @@ fn two_runs_give_the_same_bytes() {
 fn rows_have_the_keys_that_are_documented() {
     let report = stdout(&narrows(&["papers", "--source", "S1", "--json"]));
     let report: Value = serde_json::from_str(&report).unwrap();
-    let page = include_str!("../../../../docs/JSON.md");
-    let (_, section) = page.split_once("## A row of `papers`").expect("a section");
-    let section = section.split("\n## ").next().unwrap();
+    assert_report(&report, &[]);
     for row in report["results"].as_array().unwrap() {
-        for key in row.as_object().unwrap().keys() {
-            assert!(section.contains(&format!("`{key}`")), "docs/JSON.md lacks {key}");
-        }
+        assert_keys("A row of `papers`", row);
     }
 }
 

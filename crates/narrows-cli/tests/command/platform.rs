@@ -1,7 +1,12 @@
 //! `narrows platform` as a user starts it.
 
+use crate::common::documented::{
+    assert_inner, assert_keys, assert_report, assert_same, inner, keys, without,
+};
 use crate::common::{narrows, stdout};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+const ROW: &str = "A row of `platform`";
 
 #[test]
 fn shipped_platforms_are_listed_and_shown_from_anywhere() {
@@ -36,11 +41,109 @@ fn each_command_has_one_kind_of_row() {
         let report: Value = serde_json::from_str(&stdout(&narrows(&arguments))).unwrap();
         assert_eq!(report["command"], arguments[..2].join(" "));
         assert_eq!(report["results"].as_array().unwrap().len(), rows);
+        assert_report(&report, &[]);
         for row in report["results"].as_array().unwrap() {
+            assert_keys(ROW, row);
             let cores = row["cores"].as_array().unwrap();
             assert!(cores.len() >= 2 && cores.iter().all(|core| core["clock_hz"].is_u64()));
         }
     }
+}
+
+/// What lies under a key of several objects, in one that has it of all. What is null is left out.
+fn gathered<'a>(of: impl IntoIterator<Item = &'a Value>, key: &str) -> Value {
+    let parts = of.into_iter().filter(|one| !one[key].is_null());
+    let parts = parts.flat_map(|one| match &one[key] {
+        Value::Array(all) => all.clone(),
+        other => vec![other.clone()],
+    });
+    json!({ key: parts.collect::<Vec<Value>>() })
+}
+
+/// A chip may lack a part, and no chip has all of them: so the parts of all chips are looked at.
+#[test]
+fn every_part_of_a_chip_is_documented() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("mine.toml");
+    let board = include_str!("../../../../platforms/quatro67.toml");
+    // No chip that is shipped has any of these.
+    let route = "\n[[route]]\nat = 'dsp0'\nto = ['dsp2']\nover = ['dsp3']\n";
+    let stream = "[[memory]]\nstream = [{ from = 64, read = '5ns', write = '3ns' }]";
+    let serve = "[[core]]\nfunctions = { echo = '1ns' }\n\
+                 serve = [{ from = 64, copied = '1ns', in_place = '1ns' }]";
+    let mine = board.replacen("[[memory]]", stream, 1).replacen("[[core]]", serve, 1) + route;
+    std::fs::write(&file, mine).unwrap();
+    let rows = |arguments: &[&str]| {
+        let printed = stdout(&narrows(&[&["platform"], arguments, &["--json"]].concat()));
+        let report: Value = serde_json::from_str(&printed).unwrap();
+        report["results"].as_array().unwrap().clone()
+    };
+    let chips = [rows(&["list"]), rows(&["check", file.to_str().unwrap()])].concat();
+    for (key, others) in [
+        ("buses", &[][..]),
+        ("memories", &[]),
+        ("bridges", &[]),
+        ("engines", &[]),
+        ("link", &[]),
+        ("ports", &["fifo", "comm"]),
+        ("dmas", &["edge", "level"]),
+        ("ipc", &["burst", "rw", "frame"]),
+        ("routes", &[]),
+        ("model", &[]),
+    ] {
+        assert_inner(ROW, &gathered(&chips, key), key, others);
+    }
+
+    let table = format!("{ROW} > key of `clusters`");
+    let joined = gathered(&chips, "clusters")["clusters"].take();
+    let joined = joined.as_array().unwrap();
+    assert!(!joined.is_empty());
+    joined.iter().for_each(|one| assert_keys(&table, one));
+    for (key, others) in [
+        ("noc", &[][..]),
+        ("clusters", &[]),
+        ("block_dma", &[]),
+        ("buffer_manager", &["memory", "hardware"]),
+        ("calls", &[]),
+        ("accelerators", &[]),
+    ] {
+        assert_inner(&table, &gathered(joined, key), key, others);
+    }
+
+    let table = format!("{ROW} > key of a core");
+    let cores = gathered(&chips, "cores")["cores"].take();
+    let cores = cores.as_array().unwrap();
+    cores.iter().for_each(|one| assert_keys(&table, one));
+    for key in ["copy", "timer", "interrupt", "serve"] {
+        assert_inner(&table, &gathered(cores, key), key, &[]);
+    }
+    let read_only = ["write_back", "allocate", "data", "second"];
+    assert_inner(&table, &gathered(cores, "instructions"), "instructions", &read_only);
+    for key in ["data", "second"] {
+        assert_inner(&table, &gathered(cores, key), key, &["data", "second"]);
+    }
+    // Under names: of spans, of functions and of system calls.
+    for key in ["span", "functions"] {
+        let named: Vec<&Value> =
+            cores.iter().flat_map(|core| core[key].as_object().unwrap().values()).collect();
+        assert!(!named.is_empty(), "{key}");
+        for one in named {
+            assert_same(&table, &keys(one), &inner(&table, key, &[]));
+        }
+    }
+    let mut of_calls = 0;
+    for core in cores {
+        let system = &core["system"];
+        let own = without(&inner(&table, "system", &[]), &["takes_ns", "words"]);
+        assert_same(&table, &keys(system), &own);
+        for key in ["calls", "swapping"] {
+            for call in system[key].as_object().unwrap().values() {
+                assert_same(&table, &keys(call), &["takes_ns", "words"].map(str::to_owned).into());
+                of_calls += 1;
+            }
+        }
+    }
+    assert!(of_calls > 0);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! `narrows bench sra` as a user starts it, on this machine and on boards with routes.
 
+use crate::common::documented::{assert_keys, assert_same, documented, keys};
 use crate::common::{narrows, stdout};
 use serde_json::Value;
 use std::fs;
+
+const SRA: &str = "Rows of `bench sra`";
 
 fn refused(args: &[&str], code: i32, said: &str) {
     let output = narrows(args);
@@ -28,13 +31,11 @@ fn processors_of_this_machine_have_documented_rows() {
         shapes.flat_map(move |shape| [24, 4092].map(|bytes| (mode, shape, bytes)))
     });
     assert_eq!(cases, expected.collect::<Vec<_>>());
-    let page = include_str!("../../../../docs/JSON.md");
-    let (_, section) = page.split_once("## Rows of `bench sra`").unwrap();
-    let section = section.split("\n## ").next().unwrap();
+    // Those of a board as well.
+    let mut both = documented(SRA);
+    both.extend(documented(&format!("{SRA} > With `--on host`")));
     for row in rows {
-        for key in row.as_object().unwrap().keys() {
-            assert!(section.contains(&format!("`{key}`")), "docs/JSON.md lacks {key}");
-        }
+        assert_same(SRA, &keys(row), &both);
         assert_eq!(row["rounds"].as_array().unwrap().len(), 2);
         assert!(row["sra_us"].as_f64().unwrap() > 0.0, "{row}");
     }
@@ -82,6 +83,11 @@ fn a_board_takes_the_routes_of_its_file() {
     fs::write(&file, format!("{board}{route}")).unwrap();
     let file = file.to_str().unwrap();
     let asked = ["bench", "sra", "--on", file, "--bytes", "24", "--mode", "burst"];
+    let report = stdout(&narrows(&[&asked[..], &["--json"]].concat()));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let rows = report["results"].as_array().unwrap();
+    assert_eq!(rows.len(), 1);
+    assert_keys(SRA, &rows[0]);
     let text = stdout(&narrows(&[&asked[..], &["--hops", "2"]].concat()));
     assert!(text.contains("by the file's routes dsp0 sends over dsp3, dsp2"), "{text}");
     refused(

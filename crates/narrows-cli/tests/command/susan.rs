@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::common::documented::assert_keys;
 use crate::common::{narrows, stdout};
 use serde_json::Value;
 
@@ -48,15 +49,9 @@ fn rows_are_documented_and_documented_keys_are_there() {
         (&chip["command"], &chip["machine"]["platform"]),
         (&"bench susan".into(), &CHIP.into())
     );
-    let page = include_str!("../../../../docs/JSON.md");
-    let (_, section) = page.split_once("## Rows of `bench susan`").unwrap();
-    let section = section.split("\n## ").next().unwrap();
-    let documented: BTreeSet<&str> =
-        section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
-    for row in chip["results"].as_array().unwrap().iter().chain(host["results"].as_array().unwrap())
-    {
-        let keys: BTreeSet<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(keys, documented);
+    for report in [&chip, &host] {
+        let rows = report["results"].as_array().unwrap();
+        rows.iter().for_each(|row| assert_keys("Rows of `bench susan`", row));
     }
     let cases = |report: &Value| -> Vec<(String, u64)> {
         let rows = report["results"].as_array().unwrap().iter();

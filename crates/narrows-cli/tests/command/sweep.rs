@@ -1,11 +1,14 @@
 //! `narrows sweep` as a user starts it, and interrupts it.
 
+use crate::common::documented::{assert_report, assert_same, documented_in, keys};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+/// Where the columns are, to which docs/JSON.md points.
+const PAGE: &str = include_str!("../../../../sweeps/README.md");
 /// Far longer than anything here takes.
 const BOUND: Duration = Duration::from_secs(120);
 const SWEEP: &str = "\
@@ -149,9 +152,11 @@ fn what_a_chip_cannot_carry_is_a_row_that_says_why() {
     assert!(output.status.success(), "{errors}");
     let report: Value = serde_json::from_str(&screen).unwrap();
     assert_eq!(report["command"], "sweep");
+    assert_report(&report, &[]);
     let rows = report["results"].as_array().unwrap();
     assert_eq!(rows.len(), 8);
     for row in rows {
+        assert_same("sweeps/README.md", &keys(row), &documented_in(PAGE, "Columns"));
         let possible = row["bytes"] == 64
             && (row["platform"] == "davinci" || row["strategy"] == "copy/spin/external");
         assert_eq!(row["refused"].is_null(), possible, "{row}");
@@ -198,7 +203,12 @@ fn packets_between_clusters_are_those_of_the_benches_after_any_interruption() {
         );
     };
     let mut refused = 0;
+    // Before these are the keys that are set, and what tells a sweep, a point and a platform.
+    let mut columns = documented_in(PAGE, "Columns > `mechanism`");
+    let more = ["sweep", "point", "platform", "buffer_manager.size"];
+    columns.extend(more.map(str::to_owned));
     for row in rows {
+        assert_same("sweeps/README.md", &keys(row), &columns);
         let alike = |one: &&Value| {
             one["mechanism"] == row["mechanism"] && one["packet_bytes"] == row["packet_bytes"]
         };

@@ -1,5 +1,6 @@
 //! `--trace` on chips and `narrows why`, as a user starts them.
 
+use crate::common::documented::{assert_keys, assert_report, documented};
 use crate::common::{narrows, stdout, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -28,19 +29,6 @@ fn traced(args: &[&str]) -> (tempfile::TempDir, String, String) {
     let printed = stdout(&narrows(&[args, &["--trace", &path]].concat()));
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "nothing else is left");
     (place, path, printed)
-}
-
-/// The keys that a heading of docs/JSON.md has.
-fn documented(heading: &str) -> BTreeSet<String> {
-    let page = include_str!("../../../../docs/JSON.md");
-    let (_, section) = page.split_once(&format!("{heading}\n")).unwrap();
-    let section = section.split("\n#").next().unwrap();
-    let keys = section.lines().filter_map(|line| line.strip_prefix("| `"));
-    keys.map(|line| line.split('`').next().unwrap().to_owned()).collect()
-}
-
-fn keys(of: &Value) -> BTreeSet<String> {
-    of.as_object().unwrap().keys().cloned().collect()
 }
 
 /// Fields of a protobuf message: number, value of a number, bytes of anything else. This reads the
@@ -146,19 +134,17 @@ fn a_trace_has_the_messages_that_the_report_counts_and_changes_no_figure() {
 fn why_names_causes_that_add_up_and_every_key_is_documented() {
     let (_place, path, _) = traced(&RUN);
     let report = json(&["why", &path, "--slowest", "1000", "--json"]);
-    let extra = documented("### The object of `why`");
-    let common = ["format", "version", "command", "machine", "results", "notes"];
-    let common: BTreeSet<String> = common.map(str::to_owned).into();
-    assert_eq!(keys(&report), common.union(&extra).cloned().collect());
+    let more = documented("The object of `why`");
+    assert_report(&report, &more.iter().map(String::as_str).collect::<Vec<_>>());
     let rows = report["results"].as_array().unwrap();
     assert_eq!(rows.len() as u64, report["messages"].as_u64().unwrap());
     let nanos = |us: &Value| (us.as_f64().unwrap() * 1000.0).round() as u64;
     let mut all = 0;
     for row in rows {
-        assert_eq!(keys(row), documented("## A row of `why`"));
+        assert_keys("A row of `why`", row);
         let causes = row["causes"].as_array().unwrap();
         for cause in causes {
-            assert_eq!(keys(cause), documented("### A cause of `why`"));
+            assert_keys("A cause of `why`", cause);
             assert_ne!(cause["cause"], "unknown", "a chip knows everything: {row}");
         }
         let sum: u64 = causes.iter().map(|cause| nanos(&cause["us"])).sum();
@@ -167,7 +153,7 @@ fn why_names_causes_that_add_up_and_every_key_is_documented() {
     }
     let totals = report["totals"].as_array().unwrap();
     for total in totals {
-        assert_eq!(keys(total), documented("### A total of `why`"));
+        assert_keys("A total of `why`", total);
     }
     assert_eq!(totals.iter().map(|total| nanos(&total["us"])).sum::<u64>(), all);
     let shares: f64 = totals.iter().map(|total| total["share"].as_f64().unwrap()).sum();

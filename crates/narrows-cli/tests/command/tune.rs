@@ -1,5 +1,6 @@
 //! `narrows tune` as a user starts it.
 
+use crate::common::documented::{assert_inner, assert_keys, assert_report};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -15,6 +16,10 @@ fn stdout(output: &Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout.clone()).unwrap()
 }
+
+/// Where docs/JSON.md has a plan, and each of its flows.
+const ROW: &str = "A row of `tune`";
+const FLOW: &str = "A row of `tune` > Each of `flows`";
 
 const SPEECH: &str = r#"
 name = "speech"
@@ -45,14 +50,15 @@ fn a_plan_on_a_chip_is_the_same_every_time_and_has_the_keys_that_are_documented(
     assert_eq!(report, stdout(&tune(directory.path(), SPEECH, &arguments)));
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["command"], "tune");
-    let page = include_str!("../../../../docs/JSON.md");
-    let (_, section) = page.split_once("## A row of `tune`").expect("a section");
+    assert_report(&report, &[]);
     let plan = &report["results"][0];
+    assert_keys(ROW, plan);
+    assert_inner(ROW, plan, "static", &[]);
+    assert_inner(ROW, plan, "front", &[]);
     let flows = plan["flows"].as_array().unwrap();
-    for row in flows.iter().chain([plan, &plan["static"]]) {
-        for key in row.as_object().unwrap().keys() {
-            assert!(section.contains(&format!("`{key}`")), "docs/JSON.md lacks {key}");
-        }
+    for row in flows {
+        assert_keys(FLOW, row);
+        assert_inner(FLOW, row, "next", &["load_within_percent"]);
     }
     assert_eq!(flows.len(), 2);
     let number = |row: &Value, key: &str| row[key].as_f64().unwrap();

@@ -1,5 +1,6 @@
 //! What a simulated chip did, as `run` and `bench` tell it.
 
+use crate::common::documented::{assert_keys, assert_same, inner, keys};
 use crate::common::{narrows, stdout, text};
 use serde_json::Value;
 
@@ -7,11 +8,25 @@ fn report(arguments: &[&str]) -> Value {
     serde_json::from_str(&stdout(&narrows(&[arguments, &["--json"]].concat()))).unwrap()
 }
 
-/// The keys that the tables of a section of docs/JSON.md have.
-fn documented(heading: &str) -> Vec<&'static str> {
-    let page = include_str!("../../../../docs/JSON.md");
-    let section = page.split("\n## ").find(|part| part.starts_with(heading)).unwrap();
-    section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect()
+/// Where docs/JSON.md has what is printed of a chip.
+const CHIP: &str = "`chip` of `run` and `bench`";
+
+/// Of a row of `chip`, of its cores and of its buses all keys are documented, and no others.
+fn is_documented(row: &Value) {
+    assert_keys(CHIP, row);
+    let core = format!("{CHIP} > `core`");
+    for one in row["cores"].as_array().unwrap() {
+        assert_keys(&core, one);
+        for cache in ["data", "instructions", "second"] {
+            if !one[cache].is_null() {
+                // The other two are said to be the same.
+                assert_same(&core, &keys(&one[cache]), &inner(&core, "data", &[]));
+            }
+        }
+    }
+    for one in row["buses"].as_array().unwrap() {
+        assert_keys(&format!("{CHIP} > `bus`"), one);
+    }
 }
 
 #[test]
@@ -22,13 +37,7 @@ fn what_a_chip_did_in_a_run_is_in_json_and_among_the_details() {
     let chip = report["chip"].as_array().unwrap();
     let of: Vec<&str> = chip.iter().map(|row| row["of"].as_str().unwrap()).collect();
     assert_eq!(of, strategies);
-    let keys = |row: &Value| -> Vec<String> { row.as_object().unwrap().keys().cloned().collect() };
-    let (core, bus) = (&chip[0]["cores"][0], &chip[0]["buses"][0]);
-    let mut found = [keys(&chip[0]), keys(core), keys(bus)].concat();
-    let mut expected = documented("`chip` of `run`");
-    found.sort_unstable();
-    expected.sort_unstable();
-    assert_eq!(found, expected);
+    chip.iter().for_each(is_documented);
     let number = |row: &Value, key: &str| row[key].as_f64().unwrap();
     for (row, flows) in chip.iter().zip(report["results"].as_array().unwrap().chunks(2)) {
         let time = number(row, "time_us");
@@ -101,6 +110,7 @@ fn every_bench_of_a_chip_says_what_the_chip_did() {
         let of: Vec<&str> = chip.iter().map(|row| row["of"].as_str().unwrap()).collect();
         assert_eq!(of, expected, "{bench}");
         for row in chip {
+            is_documented(row);
             let cores = row["cores"].as_array().unwrap();
             assert_eq!(Some(cores.len() as u64), made["machine"]["cores"].as_u64(), "{bench}");
             let number = |core: &Value, key: &str| core[key].as_f64().unwrap();

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test program has what another one needs as well")]
 
+pub mod documented;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,5 +1,6 @@
 //! `narrows bench` as a user starts it, with as few rounds as there can be.
 
+use crate::common::documented::{assert_keys, assert_report};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -26,19 +27,12 @@ fn report(arguments: &[&str]) -> (Vec<Value>, Vec<Value>) {
     assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["command"], format!("bench {}", arguments[0]));
+    assert_report(&report, &["chip"]);
     assert!(report["machine"]["cores"].as_u64().unwrap() >= 2);
     let rows = report["results"].as_array().unwrap().clone();
     assert!(!rows.is_empty());
     for row in &rows {
-        let mut keys: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
-        keys.sort_unstable();
-        assert_eq!(
-            keys,
-            [
-                "bound", "bytes", "limit", "met", "name", "ratio", "rounds", "spread", "unit",
-                "value"
-            ]
-        );
+        assert_keys("A row of `bench`", row);
         assert_eq!(row["rounds"], serde_json::json!([row["value"]]), "{row}");
         assert_eq!(row["spread"], 0.0, "one round has no spread: {row}");
         assert_eq!(row["limit"].is_null(), row["ratio"].is_null(), "{row}");

@@ -1,5 +1,6 @@
 //! `narrows calibrate` as a user starts it.
 
+use crate::common::documented::{assert_keys, assert_report};
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -21,6 +22,7 @@ fn what_is_written_is_a_platform_to_run_on_and_every_round_trip_is_compared() {
     let path = file.to_str().unwrap();
     let told = report(&["calibrate", "--out", path, "--rounds", "2"]);
     assert_eq!(told["command"], "calibrate");
+    assert_report(&told, &[]);
     assert_eq!(told["notes"].as_array().unwrap().len(), 2);
     let rows = told["results"].as_array().unwrap();
     let sizes = [128, 256, 1024, 4096, 16384, 65536];
@@ -34,6 +36,7 @@ fn what_is_written_is_a_platform_to_run_on_and_every_round_trip_is_compared() {
         .collect();
     assert_eq!(named, expected);
     for row in rows {
+        assert_keys("A row of `calibrate`", row);
         let figure = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key}: {row}"));
         let [measured, simulated] = ["measured_ns", "simulated_ns"].map(figure);
         assert!(measured > 0.0 && simulated > 0.0, "{row}");

@@ -1,6 +1,8 @@
 //! `narrows bench t0` to `t6` on this machine, as a user starts them.
 
+use crate::common::documented::{assert_keys, assert_keys_but, assert_same, inner, keys};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::process::{Command, Output};
 
 fn bench(arguments: &[&str]) -> Output {
@@ -25,6 +27,7 @@ fn each_case_has_its_signals_in_both_stacks() {
     let stacks = ["layered", "layered", "layered", "layered", "flat", "flat", "flat", "flat"];
     assert_eq!(told(&latency, "stack"), stacks);
     for row in &latency {
+        documented_layers(row, "t0");
         assert_eq!(row["driver"], "host");
         let figure = |key: &str| row[key]["median"].as_f64().unwrap();
         assert!(figure("latency_cycles") > 0.0 && figure("blocking_cycles") > 0.0, "{row}");
@@ -75,11 +78,33 @@ fn cases_of_many_cores_have_as_many_nodes_as_are_asked_for() {
     }
 }
 
+/// Where docs/JSON.md has the rows.
+const TABLE: &str = "Rows of `bench t0` to `t6`";
+
+/// A row has the keys that are documented of a host; what it says of layers.
+fn documented_layers(row: &Value, case: &str) -> BTreeSet<String> {
+    let at_once = case == "t0" && row["driver"] == "host" && row["signal"] == "request";
+    assert_keys_but(TABLE, row, if at_once { &[] } else { &["at_once"] });
+    if at_once {
+        assert_keys(&format!("{TABLE} > key of `at_once`"), &row["at_once"]);
+    }
+    assert_eq!(row["cores"], Value::Array(Vec::new()));
+    let cpu = format!("{TABLE} > key of `cpu_cycles`");
+    assert_keys(&cpu, &row["cpu_cycles"]);
+    let signals = row["signals"].as_array().unwrap();
+    assert!(!signals.is_empty(), "{row}");
+    for signal in signals {
+        assert_keys_but(&format!("{TABLE} > key of a signal"), signal, &["sender", "receiver"]);
+    }
+    row["cpu_cycles"]["layers"].as_array().unwrap().iter().flat_map(keys).collect()
+}
+
 const DRIVERS: [&str; 5] = ["shm-ack", "shm-noack", "single-copy", "dma-ack", "dma-noack"];
 
 #[test]
 fn each_of_the_five_drivers_carries_every_case_in_both_stacks() {
     let all = DRIVERS.join(",");
+    let mut layers = BTreeSet::new();
     for (case, more, signals) in [
         ("t0", &["--rounds", "2", "--bytes", "32,3000"][..], 4),
         ("t1", &["--rounds", "2"], 4),
@@ -91,6 +116,7 @@ fn each_of_the_five_drivers_carries_every_case_in_both_stacks() {
         ("t6", &["--rounds", "2", "--bytes", "128", "--nodes", "3"], 4),
     ] {
         let rows = rows(&[&[case, "--driver", &all], more].concat());
+        layers.extend(rows.iter().flat_map(|row| documented_layers(row, case)));
         for stack in ["layered", "flat"] {
             for driver in DRIVERS {
                 let is = |row: &&Value| row["driver"] == driver && row["stack"] == stack;
@@ -109,6 +135,10 @@ fn each_of_the_five_drivers_carries_every_case_in_both_stacks() {
             }
         }
     }
+    // Without those of a chip, and what is named as no layer.
+    let others = ["link", "connection", "driver", "system", "idle", "sender"];
+    let cpu = format!("{TABLE} > key of `cpu_cycles`");
+    assert_same(&cpu, &layers, &inner(&cpu, "layers", &others));
 }
 
 #[test]

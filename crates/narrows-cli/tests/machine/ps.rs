@@ -1,5 +1,6 @@
 //! `narrows ps` and `narrows top` beside nodes that know nothing of them.
 
+use super::common::documented::{assert_inner, assert_keys, assert_report};
 use super::common::{fields, stdout, text, wait_for};
 use narrows::endpoint::{Address, Select};
 use narrows_host::{Node, Options};
@@ -76,21 +77,8 @@ fn beside<T>(directory: &Path, act: impl FnOnce() -> T) -> T {
     })
 }
 
-/// The keys of a table of the section of docs/JSON.md, by a line before it.
-fn documented(behind: &str) -> BTreeSet<String> {
-    let page = include_str!("../../../../docs/JSON.md");
-    let (_, section) = page.split_once("## A row of `ps`").expect("a section");
-    let section = section.split("\n## ").next().unwrap();
-    let (_, table) = section.split_once(behind).expect(behind);
-    let lines = table.lines().skip_while(|line| !line.starts_with('|'));
-    let rows = lines.take_while(|line| line.starts_with('|')).skip(2);
-    let cells = rows.flat_map(|row| row.split('|').nth(1).unwrap_or_default().split(", "));
-    cells.map(|cell| cell.trim().trim_matches('`').to_owned()).collect()
-}
-
-fn keys(row: &Value) -> BTreeSet<String> {
-    row.as_object().unwrap().keys().cloned().collect()
-}
+/// Where docs/JSON.md has a node.
+const ROW: &str = "A row of `ps`";
 
 #[test]
 fn nodes_at_work_have_their_rows_in_every_form() {
@@ -100,26 +88,25 @@ fn nodes_at_work_have_their_rows_in_every_form() {
         let report = stdout(&ps(directory, &["voice", "--json"]));
         let report: Value = serde_json::from_str(&report).unwrap();
         assert_eq!(report["command"], "ps");
+        assert_report(&report, &[]);
         let rows = report["results"].as_array().unwrap();
         let [dsp, gpp] = [&rows[0], &rows[1]];
         assert_eq!([&dsp["node"], &gpp["node"]], ["dsp", "gpp"]);
         for row in rows {
-            assert_eq!(keys(row), documented("One row for each node"));
+            assert_keys(ROW, row);
             assert_eq!((&row["state"], &row["links"]), (&"alive".into(), &1.into()), "{row}");
             assert_eq!(row["pid"], std::process::id());
             assert_eq!(row["each_link"].as_array().unwrap().len(), 1);
-            assert_eq!(keys(&row["each_link"][0]), {
-                let mut keys = documented("An entry of `each_link`");
-                keys.extend(["received", "channels_received"].map(str::to_owned));
-                keys
-            });
+            let link = format!("{ROW} > An entry of `each_link`");
+            assert_keys(&link, &row["each_link"][0]);
             let sum = ["sent_per_second", "received_per_second"];
             let sum: f64 = sum.iter().map(|key| row[key].as_f64().unwrap()).sum();
             assert!((sum - row["messages_per_second"].as_f64().unwrap()).abs() < 1e-6);
         }
         // It keeps one of the blocks that it was lent.
         assert!(gpp["blocks_lent"].as_u64().unwrap() >= 1, "{gpp}");
-        assert_eq!(keys(&gpp["each_flow"][0]), documented("An entry of `each_flow`"));
+        assert_keys(&format!("{ROW} > An entry of `each_flow`"), &gpp["each_flow"][0]);
+        assert_inner(ROW, dsp, "each_service", &[]);
         assert_eq!(gpp["each_flow"][0]["strategy"], "in_place/poll=5ms/internal");
         assert_eq!(gpp["each_flow"][0]["port"], 1);
         let square = serde_json::json!([{ "service": "square", "text": "call u32 u64" }]);

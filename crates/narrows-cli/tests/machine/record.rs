@@ -1,5 +1,6 @@
 //! `narrows record` beside nodes that run, and `narrows replay` of what it kept.
 
+use super::common::documented::{assert_keys, assert_report};
 use super::common::{narrows, stdout, text, wait_for};
 use narrows::endpoint::{Address, Function, Sink, Source};
 use narrows_host::{Node, Options};
@@ -148,7 +149,9 @@ fn every_message_is_kept_as_it_was_sent_and_the_nodes_know_nothing_of_it() {
     }
     let answers = of(&trace, "response");
     assert_eq!(answers.len() as u64, COUNT);
+    assert_report(&said, &[]);
     let rows = said["results"].as_array().unwrap();
+    rows.iter().for_each(|row| assert_keys("A row of `record`", row));
     let kept: u64 = rows.iter().map(|row| row["messages"].as_u64().unwrap()).sum();
     assert_eq!(kept as usize, trace.messages.len());
     assert!(rows.iter().all(|row| row["missed"] == 0), "{said}");
@@ -173,9 +176,11 @@ fn a_recording_is_played_on_a_chip_the_same_to_the_bit_each_time_and_advised_on(
     let first = stdout(&narrows(&arguments));
     assert_eq!(first, stdout(&narrows(&arguments)), "a replay is the same each time");
     let report: Value = serde_json::from_str(&first).unwrap();
+    assert_report(&report, &["decisions", "chip"]);
     let rows = report["results"].as_array().unwrap();
     assert_eq!(rows.len(), 4, "two flows by two strategies");
     for row in rows {
+        assert_keys("A row of `run`", row);
         let both = (row["sent"].as_u64(), row["received"].as_u64());
         assert_eq!(both, (Some(COUNT), Some(COUNT)), "{row}");
         assert_eq!((row["lost"].as_u64(), row["wrong"].as_u64()), (Some(0), Some(0)), "{row}");

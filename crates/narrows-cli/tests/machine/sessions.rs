@@ -4,6 +4,7 @@
 //!
 //! `MEDIA_LENGTH` says how long sessions come and go, instead of a few seconds.
 
+use crate::common::documented::{assert_inner, assert_keys};
 use crate::common::{children, nothing_is_left, told, wait_for};
 use serde_json::Value;
 use std::path::Path;
@@ -68,14 +69,17 @@ fn sessions_come_and_go_and_no_frame_is_lost() {
     };
     assert!(!ways("here").is_empty());
     assert_eq!(ways("here"), ways("davinci"));
-    let page = include_str!("../../../../docs/JSON.md");
-    let (_, section) = page.split_once("## A row of `gateway`").expect("a section");
-    let section = section.split("\n## ").next().unwrap();
+    let table = "A row of `gateway`";
+    let [flow, decision] = ["flows", "decisions"].map(|key| format!("{table} > key of `{key}`"));
     for row in list(&report, "results") {
-        let inner = list(row, "flows").iter().chain(list(row, "decisions"));
-        for key in inner.chain([row]).flat_map(|one| one.as_object().unwrap().keys()) {
-            assert!(section.contains(&format!("`{key}`")), "docs/JSON.md lacks {key}");
+        assert_keys(table, row);
+        for one in list(row, "flows") {
+            assert_keys(&flow, one);
+            if !one["answer_us"].is_null() {
+                assert_inner(&flow, one, "answer_us", &[]);
+            }
         }
+        list(row, "decisions").iter().for_each(|one| assert_keys(&decision, one));
     }
 }
 

@@ -1,7 +1,6 @@
 //! A peer that is killed: every node that was linked with it hears of it.
 
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
 use crate::common::process::test_of;
 use crate::common::{connected, name, next, no_words, open, until};
@@ -59,7 +58,6 @@ fn a_killed_peer_is_reported_whatever_the_wait_and_its_name_is_free_at_once() {
         let mut victim = Victim::start(directory.path());
         let link = connected(next(&a, Wait::Bell));
         incarnations.push(link.incarnation);
-        let start = Instant::now();
         victim.kill();
         match next(&a, how) {
             Ok(Event::Lost { key, reason }) => {
@@ -67,9 +65,6 @@ fn a_killed_peer_is_reported_whatever_the_wait_and_its_name_is_free_at_once() {
             }
             _ => panic!("something else"),
         }
-        let took = start.elapsed();
-        println!("{how:?}: {took:?} from the kill to the report");
-        assert!(took < Duration::from_secs(5));
         let socket = directory.path().join("default/victim");
         until(&[&a], || !socket.exists());
     }

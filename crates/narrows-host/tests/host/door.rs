@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +14,9 @@ use crate::common::process::{alone, test_of};
 use crate::common::stranger::{AGAIN, INCOMPATIBLE, REFUSED, greeting, send, socket};
 use crate::common::{PATIENCE, connected, link, name, need_root, next, open, pump, until};
 use narrows::endpoint::{Address, LinkError};
+use narrows::link::Name;
 use narrows::platform::{Event, HuntError, Lost, Platform, Wait};
-use narrows_host::{Options, system};
+use narrows_host::Options;
 use rustix::fd::OwnedFd;
 use rustix::fs::FlockOperation;
 use rustix::net::{RecvFlags, SocketAddrUnix, recv};
@@ -395,24 +397,33 @@ fn a_node_of_another_version_is_greeted_once_in_each_of_its_lives() {
     let _linked = link(&a, &b, "b");
 }
 
+/// A look costs some microseconds, and the application waits for all looks of a tick.
 #[test]
-fn hunting_ten_times_as_many_names_takes_about_ten_times_as_long() {
+fn a_tick_looks_for_sixteen_names_at_most_however_many_are_hunted() {
+    const NAMES: usize = 100;
+    const LOOKS: usize = 16;
     let directory = tempfile::tempdir().unwrap();
-    let time = |count: u32| {
-        let mut a = Options::new("a").directory(directory.path()).node().unwrap();
-        let before = system::thread_time();
-        for number in 0..count {
-            assert_eq!(a.try_hunt(&name(&format!("n{number}"))), Ok(None));
+    let a = open(directory.path(), "a");
+    let names: Vec<Name> = (0..NAMES).map(|number| name(&format!("n{number}"))).collect();
+    names.iter().for_each(|one| a.hunt(one).unwrap());
+    // Nobody was there, so each is looked for again. From now on a look finds something that is no
+    // node, so the hunt fails, and the turn of that tick ends with the news.
+    let place = directory.path().join("default");
+    let _there: Vec<UnixListener> =
+        names.iter().map(|one| UnixListener::bind(place.join(one.as_str())).unwrap()).collect();
+    let end = Instant::now() + PATIENCE;
+    let (mut told, mut each) = (0, Vec::new());
+    while told < NAMES {
+        assert!(Instant::now() < end, "{told} of {NAMES} names were looked for");
+        let Some(news) = a.event() else { continue };
+        assert!(matches!(news, Err((_, HuntError::Incompatible))), "something else");
+        // Whose hunt has failed is looked for at once if it is hunted anew. The others' go on.
+        let looked = names.iter().filter(|one| a.hunt(one).is_err()).count();
+        each.push(looked - told);
+        for _ in told + 1..looked {
+            assert!(a.event().is_some(), "each hunt that fails is told");
         }
-        system::thread_time() - before
-    };
-    // Beside other work each call may find a tick due, and then all look at as many names as a tick
-    // looks at, or only those of the longer series do.
-    let mut tries = Vec::new();
-    let linear = (0..5).any(|_| {
-        let (few, many) = (time(200), time(2000));
-        tries.push((few, many));
-        many < 40 * few
-    });
-    assert!(linear, "200 names, 2000 names: {tries:?}");
+        told = looked;
+    }
+    assert!(each.iter().all(|looks| *looks <= LOOKS), "{each:?}");
 }

@@ -1,6 +1,7 @@
 //! What is compared, what is refused, and how it is shown.
 
 use super::*;
+use crate::base::documented::assert_keys;
 use crate::base::machine::Machine;
 use crate::base::report::{BenchRow, FORMAT, RunRow};
 use crate::base::statistics::Summary;
@@ -71,22 +72,10 @@ fn reports_of_two_versions_say_so() {
 fn the_rows_are_what_the_description_says() {
     let compared = compared(vec![bench(1.0, "a")], vec![bench(1.0, "a")]);
     let row = serde_json::to_value(&compared.rows()[0]).unwrap();
-    let mut keys: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
-    keys.sort_unstable();
-    let page = include_str!("../../../../../docs/JSON.md");
-    let named = |heading: &str| {
-        let section = page.split("\n## ").find(|part| part.starts_with(heading)).unwrap();
-        let named = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-        let mut named: Vec<&str> = named.collect();
-        named.sort_unstable();
-        named
-    };
-    assert_eq!(keys, named("A row of `compare`"));
+    assert_keys("A row of `compare`", &row);
     let row = Refused { name: String::new(), before: None, after: None };
     let row = serde_json::to_value(row).unwrap();
-    let mut keys: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
-    keys.sort_unstable();
-    assert_eq!(keys, named("`refused` of `compare`"));
+    assert_keys("`refused` of `compare`", &row);
 }
 
 #[test]

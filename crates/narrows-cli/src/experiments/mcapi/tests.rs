@@ -1,15 +1,20 @@
 //! What goes wrong in the blocks of clusters, as programs see it.
 
 use super::STACK;
+use super::row::{Ran, rows};
+use crate::base::documented::{assert_same, documented, keys, without};
 use crate::rig::mcapi::calls::Calls;
 use crate::rig::mcapi::home;
 use narrows_capi::mcapi::Status;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
-use narrows_sim::cpu::cluster::{Access, Fault, Kind, Mechanism, Way, in_cluster, shared};
+use narrows_sim::cpu::cluster::{
+    Access, Fault, Kind, Mechanism, Noted, Signalled, Way, in_cluster, shared,
+};
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::Time;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 const SUCCESS: u32 = Status::Success as u32;
 const TRANSMISSION: u32 = Status::Transmission as u32;
@@ -194,5 +199,25 @@ fn what_is_no_links_business_is_signalled_and_disturbs_no_program() {
     for (what, wrong, fault) in cases {
         let (ends, faults) = between(&chip(), Mechanism::Bmm, (3, wrong));
         assert_eq!((ends, faults), ([SUCCESS; 2], vec![fault]), "{what}");
+    }
+}
+
+#[test]
+fn what_is_signalled_is_a_row_as_the_description_says() {
+    let noted = Noted { fault: Fault::TooLong, cpu: Some(1), port: None };
+    let signalled = vec![Signalled { at: Time::nanos(1), cluster: 0, noted }];
+    let mechanism = Some(Mechanism::Bmm);
+    let ran = Ran { mechanism, programs: Vec::new(), network_bytes: 64, signalled };
+    let table = "A row of `mcapi` > `at_us`";
+    let documented = documented(table);
+    let network = BTreeSet::from(["network_bytes".to_owned()]);
+    let mut expected = [network, without(&documented, &["network_bytes"])];
+    for row in &mut expected {
+        row.insert("mechanism".to_owned());
+    }
+    let rows: Vec<_> = rows(&ran).map(|row| serde_json::to_value(row).unwrap()).collect();
+    assert_eq!(rows.len(), expected.len());
+    for (row, expected) in rows.iter().zip(&expected) {
+        assert_same(table, &keys(row), expected);
     }
 }

@@ -157,7 +157,15 @@ fn number(shown: &Shown) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::documented::{assert_same, inner, keys};
     use clap::Parser;
+
+    #[test]
+    fn what_stands_beside_a_measured_call_is_what_the_description_says() {
+        let beside = serde_json::to_value(Beside::default()).unwrap();
+        let table = "A row of `voip`";
+        assert_same(table, &keys(&beside), &inner(table, "published", &[]));
+    }
 
     #[derive(Parser)]
     struct Line {

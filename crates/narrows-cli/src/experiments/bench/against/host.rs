@@ -275,6 +275,7 @@ fn text(report: &Report<Row>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::documented::assert_keys;
 
     #[test]
     fn pairs_count_that_differ_and_are_of_one_shape() {
@@ -290,6 +291,8 @@ mod tests {
             measured_median_ms: 0.0,
             measured_median_range_ms: [0.0; 2],
         };
+        let value = serde_json::to_value(row(1, 1.0, 1.0)).unwrap();
+        assert_keys("Rows of `bench tune --against` > `--against host`", &value);
         let count = |rows: &[Row], clearly| {
             let Ranked { right, all } = ranked(rows, Row::load, clearly);
             (right, all)
