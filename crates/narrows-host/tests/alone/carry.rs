@@ -80,9 +80,9 @@ fn a_node_that_waits_needs_no_thread_to_carry_its_messages() {
         let directory = tempfile::tempdir().unwrap();
         let [(mut one, to), (mut other, back)] = pair(directory.path(), |options| options);
         let mut tries = Vec::new();
-        // The threads' sleeps are counted, and no time. But a thread takes over from a node that gets
-        // no core for a while beside other work, as it has to, and only the system knows how often
-        // that was. So the least of five counts is looked at.
+        // The threads' sleeps are counted, and no time. But a thread takes over from a node that
+        // gets no core for a while beside other work, as it has to, and only the system knows how
+        // often that was. So the least of five counts is looked at.
         let few = (0..5).any(|_| {
             let before = sleeps();
             std::thread::scope(|scope| {

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::base::statistics::percentile;
 
-/// A figure to a thousandth: what is behind that comes of multiplying times by clocks, and of means.
+/// A figure to a thousandth: what is behind that comes of multiplying times by clocks, and of
+/// means.
 pub(super) fn rounded(figure: f64) -> f64 {
     (figure * 1e3).round() / 1e3
 }
