@@ -73,7 +73,8 @@ pub fn ways() -> [Vec<Strategy>; 2] {
         let places = told.flat_map(|told| PLACES.map(|place| format!("{told}/{place}")));
         let texts = places.flat_map(|rest| TRANSFERS.map(|transfer| format!("{transfer}/{rest}")));
         let mut ways: Vec<Strategy> = Vec::new();
-        for way in [SAFE.to_owned()].into_iter().chain(texts).flat_map(|text| text.parse().ok()) {
+        for text in [SAFE.to_owned()].into_iter().chain(texts) {
+            let way = text.parse().expect("a strategy of these words");
             if !ways.contains(&way) {
                 ways.push(way);
             }

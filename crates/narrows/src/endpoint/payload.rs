@@ -7,6 +7,8 @@ use crate::memory::Block;
 use crate::platform::Platform;
 
 /// A block of the own pool in which a payload is being made, so that nothing has to be copied in.
+/// For programs that do something else with the node meanwhile: a [`Loan`](super::Loan) keeps the
+/// node and gives itself back.
 #[derive(Debug)]
 #[must_use = "a block that is neither sent nor cancelled stays in use"]
 pub struct Reserved {

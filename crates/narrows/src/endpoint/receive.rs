@@ -66,7 +66,8 @@ impl Received {
 }
 
 /// A received message whose payload is still the sender's, which cannot use that block again until
-/// the message is [released](Node::release).
+/// the message is [released](Node::release). For programs that do something else with the node
+/// meanwhile: what is [held](Node::hold) keeps the node and gives itself back.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a message that is not released keeps its sender's block"]
 pub struct Lent {
