@@ -253,7 +253,7 @@ impl Given {
     }
 }
 
-/// Whether every option of the [table](TABLE) means something to the command that was given.
+/// Whether every option of the table means something to the command that was given.
 ///
 /// # Errors
 /// [`Kind::Usage`] with the first that does not.
