@@ -27,9 +27,11 @@ pub struct Route {
 }
 
 impl Route {
-    /// A route to nobody.
-    pub const NONE: Route =
-        Route { epoch: 0, link: LinkId::NONE, source: 0, target: 0, first: 0, pool: None };
+    /// A route to nobody, over a link that no address has, not even that of nobody.
+    pub const NONE: Route = {
+        let link = LinkId { life: 0, ..LinkId::NONE };
+        Route { epoch: 0, link, source: 0, target: 0, first: 0, pool: None }
+    };
 
     /// The address that it leads to.
     #[must_use]
@@ -132,8 +134,8 @@ impl<P: Platform> Node<P> {
     #[inline(always)]
     pub(super) fn last_route(&self, from: Port, to: &Address) -> Option<Route> {
         let last = &self.last.route;
-        let up = || last.link == to.link || self.links.is_up(to.link);
-        let same = last.source == from && self.holds(last) && up();
+        let up = || self.holds(last) && self.links.is_up(to.link);
+        let same = last.source == from && (last.link == to.link || up());
         same.then_some(Route { link: to.link, target: to.port, ..*last })
     }
 
