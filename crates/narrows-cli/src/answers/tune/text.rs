@@ -136,7 +136,8 @@ fn binding(row: &PlanRow) -> String {
         .iter()
         .map(|one| {
             let of = one.flow.as_ref().map_or(String::new(), |flow| format!(" of {flow}"));
-            format!("the {}{of} (without it {:.3} {unit})", one.limit, one.without)
+            let limit = if one.limit == "blocks" { "number of blocks" } else { one.limit };
+            format!("the {limit}{of} (without it {:.3} {unit})", one.without)
         })
         .collect();
     match all.as_slice() {
