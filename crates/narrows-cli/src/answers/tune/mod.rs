@@ -60,7 +60,6 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     let progress = Progress::new(2, global.json);
     progress.say("measuring");
     let measured = measured(global, chip.as_ref(), longest(&workload))?;
-    notes.extend(uncounted(args, &measured)?);
     progress.reach(1);
     progress.say("planning");
     let (clock, machine) = match own {
@@ -69,6 +68,7 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
         }
         _ => (None, budgeted(args, &workload, &measured)?),
     };
+    notes.extend(uncounted(&machine, &measured)?);
     let least = if args.objective == Objective::Latency { Least::Latency } else { Least::Load };
     let planner = Planner::new(&machine, &subjects, least);
     let planner = planner.map_err(|why| refused(&subjects, &why))?;
@@ -107,13 +107,14 @@ fn untimed(workload: &Workload, place: Option<(&Chip, usize)>) -> Result<Option<
 }
 
 /// That blocks are not counted of more memory than there is, in a sentence.
-fn uncounted(args: &Tune, measured: &Measured) -> Result<Option<String>, Failure> {
-    let there = measured.machine()?.memory;
-    let more = args.memory.is_some_and(|memory| memory > there);
-    Ok(more.then(|| {
+fn uncounted(machine: &Machine, measured: &Measured) -> Result<Option<String>, Failure> {
+    let there = measured.machine()?;
+    let uncounted = machine.classes.is_empty() && !there.classes.is_empty();
+    Ok(uncounted.then(|| {
         format!(
-            "There are {there} B of internal memory: of more it is not known which blocks it would \
-             have, so no blocks are counted."
+            "There are {} B of internal memory: of more it is not known which blocks it would \
+             have, so no blocks are counted.",
+            there.memory
         )
     }))
 }
