@@ -19,7 +19,7 @@ use super::line::{Ended, Kind, Line};
 use super::link::Link;
 use super::open::{NotOpen, Open};
 use crate::bells::Bell;
-use crate::carrier::Stream;
+use crate::carrier;
 use crate::error::OpenError;
 use crate::memory::HEADER;
 use crate::rendezvous::directory::{Bound, Directory};
@@ -172,7 +172,7 @@ fn from_here(shared: &Shared, local: OwnedFd, target: Name, address: SocketAddr)
         Received::Bad(why) => return refuse(why),
         _ => return,
     };
-    let Ok(Some(stream)) = Stream::received(memory) else { return refuse(Refusal::Malformed) };
+    let Ok(Some(stream)) = carrier::received(memory) else { return refuse(Refusal::Malformed) };
     let mut header = [0; HEADER];
     // The node sent it before its greeting.
     if !matches!(recv(&stream, &mut header, RecvFlags::DONTWAIT), Ok((HEADER, _))) {
@@ -249,7 +249,7 @@ fn greet(shared: &Shared, open: &Open) -> io::Result<(OwnedFd, OwnedFd)> {
     if peer_user(local.as_fd())? != rustix::process::geteuid().as_raw() {
         return Err(Errno::PERM);
     }
-    let (stream, theirs) = Stream::pair()?;
+    let (stream, theirs) = carrier::pair()?;
     send(&stream, &open.header, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?;
     let bell = Bell::new()?;
     packet::greet(local.as_fd(), &open.hello, theirs.as_fd(), bell.as_fd())?;

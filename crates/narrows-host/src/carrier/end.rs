@@ -11,7 +11,7 @@ use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::io;
 use rustix::net::{Shutdown, shutdown};
 
-use super::Stream;
+use super::stream::Stream;
 use crate::bells::Bell;
 use crate::bells::carry::{ByNode, Came, Carries};
 use crate::memory::{Region, sync};
@@ -20,7 +20,7 @@ use crate::{clock, system};
 /// What has to be done in one piece.
 struct End {
     replica: Replica<Region, Box<[Lane<Region>]>>,
-    stream: Stream,
+    stream: Stream<Region>,
     /// The node that waits has left some of what came to the thread.
     behind: bool,
     /// Why the link has ended, if it has.
@@ -279,6 +279,7 @@ mod tests {
     use narrows::memory::Layout;
     use rustix::net::{SendFlags, send};
 
+    use super::super::pair;
     use super::*;
     use crate::memory::LINE;
 
@@ -289,8 +290,8 @@ mod tests {
         let lanes: Box<[_]> =
             lanes(&own, &replica, LINE).unwrap().collect::<Result<_, _>>().unwrap();
         let replica = Replica::new((own, replica), lanes, LINE, Pulse::default(), clock::now());
-        let (stream, peer) = Stream::pair().unwrap();
-        let (socket, _) = Stream::pair().unwrap();
+        let (stream, peer) = pair().unwrap();
+        let (socket, _) = pair().unwrap();
         let node = (Bell::new().unwrap(), socket);
         (Link::new(replica.unwrap(), stream, node, ByNode::always()).unwrap(), peer)
     }

@@ -6,6 +6,8 @@
 
 mod end;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -17,15 +19,16 @@ use narrows::connection::replica::{Lane, Pulse, Replica, lanes};
 use narrows::memory::Corrupt;
 use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
-use rustix::net::{SendFlags, recv, send};
+use rustix::net::{AddressFamily, SendFlags, SocketType, recv, send, sockopt};
 
 use crate::bells::Bell;
 use crate::bells::carry::{ByNode, Carries};
 use crate::clock;
+use crate::closing::Foreign;
 use crate::error::OpenError;
 use crate::memory::{HEADER, LINE, PeerRegion, Region};
 use end::Link;
-pub(crate) use stream::Stream;
+pub(crate) use stream::pair;
 
 /// What carries the links that a node makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +89,17 @@ pub(crate) struct Parts {
     /// The rendezvous' socket of the link: it is shut down where the peer breaks the protocol or
     /// the stream is gone, so that the link ends as it does with any peer that is gone.
     pub socket: OwnedFd,
+}
+
+/// A descriptor that a peer sent, if it is the end of a Unix stream.
+///
+/// # Errors
+/// What the system says if it does not say what the descriptor is.
+pub(crate) fn received(descriptor: Foreign) -> io::Result<Option<OwnedFd>> {
+    let Some(socket) = descriptor.socket()? else { return Ok(None) };
+    let is_stream = sockopt::socket_domain(&socket)? == AddressFamily::UNIX
+        && sockopt::socket_type(&socket)? == SocketType::STREAM;
+    Ok(is_stream.then_some(socket))
 }
 
 /// Sends the header of a region, which is what a stream begins with.

@@ -1,18 +1,16 @@
 //! A Unix stream socket as a medium of frames: each is its length, in a little-endian word, and its
 //! bytes.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
-use narrows::platform::{Memory as _, OwnMemory as _};
+use narrows::platform::OwnMemory;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{self, Errno};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair, sockopt,
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
-
-use crate::closing::Foreign;
-use crate::memory::Region;
 
 /// The longest frame, without its length.
 const MTU: usize = 32 << 10;
@@ -24,8 +22,9 @@ const WAITING: usize = 2 * MTU;
 /// Bytes that are taken from the system and not used yet, at most: two frames.
 const ROOM: usize = 2 * (PREFIX + MTU);
 
-/// One end of a stream.
-pub(crate) struct Stream {
+/// One end of a stream, for frames that are sent from and received to a `B`.
+pub(crate) struct Stream<B> {
+    buffer: PhantomData<fn() -> B>,
     socket: Arc<OwnedFd>,
     /// Frames to be sent, and how much of them the system has.
     out: Vec<u8>,
@@ -42,26 +41,16 @@ pub(crate) struct Stream {
     ended: bool,
 }
 
-impl Stream {
-    /// Two ends: one to use, one to send to a peer.
-    pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)
-    }
+/// Two ends: one to use, one to send to a peer.
+pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+}
 
-    /// A descriptor that a peer sent, if it is the end of a Unix stream.
-    ///
-    /// # Errors
-    /// What the system says if it does not say what the descriptor is.
-    pub(crate) fn received(descriptor: Foreign) -> io::Result<Option<OwnedFd>> {
-        let Some(socket) = descriptor.socket()? else { return Ok(None) };
-        let is_stream = sockopt::socket_domain(&socket)? == AddressFamily::UNIX
-            && sockopt::socket_type(&socket)? == SocketType::STREAM;
-        Ok(is_stream.then_some(socket))
-    }
-
-    pub(crate) fn new(socket: Arc<OwnedFd>) -> Stream {
+impl<B> Stream<B> {
+    pub(crate) fn new(socket: Arc<OwnedFd>) -> Stream<B> {
         Stream {
+            buffer: PhantomData,
             socket,
             // All that it will ever hold: a node that sends makes no memory.
             out: Vec::with_capacity(WAITING + PREFIX + MTU),
@@ -146,14 +135,14 @@ impl Stream {
     }
 }
 
-impl AsFd for Stream {
+impl<B> AsFd for Stream<B> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl Frames for Stream {
-    type Buffer = Region;
+impl<B: OwnMemory> Frames for Stream<B> {
+    type Buffer = B;
 
     fn mtu(&self) -> usize {
         MTU
@@ -162,7 +151,7 @@ impl Frames for Stream {
     fn try_send(
         &mut self,
         header: &[u8],
-        payload: Option<(&Region, usize, usize)>,
+        payload: Option<(&B, usize, usize)>,
     ) -> Result<(), NotSent> {
         let bytes = payload.map_or(0, |(_, _, len)| len);
         let len = header.len().checked_add(bytes).filter(|len| *len <= MTU);
@@ -176,10 +165,10 @@ impl Frames for Stream {
         let begin = self.out.len();
         self.out.extend_from_slice(&(len as u32).to_le_bytes());
         self.out.extend_from_slice(header);
-        if let Some((region, at, _)) = payload {
+        if let Some((buffer, at, _)) = payload {
             self.out.resize(begin + PREFIX + len, 0);
             let to = self.out.get_mut(begin + PREFIX + header.len()..).unwrap_or_default();
-            if u32::try_from(at).map(|at| region.read(at, to)) != Ok(Ok(())) {
+            if u32::try_from(at).map(|at| buffer.read(at, to)) != Ok(Ok(())) {
                 self.out.truncate(begin);
                 return Err(NotSent::TooLong);
             }
@@ -203,13 +192,7 @@ impl Frames for Stream {
         self.drained && !self.holds_frame()
     }
 
-    fn read(
-        &mut self,
-        from: usize,
-        len: usize,
-        buffer: &mut Region,
-        at: usize,
-    ) -> Result<(), NotThere> {
+    fn read(&mut self, from: usize, len: usize, buffer: &mut B, at: usize) -> Result<(), NotThere> {
         let begin = self.taken + PREFIX;
         let frame = self.into.get(begin..begin + self.frame.unwrap_or(0)).ok_or(NotThere)?;
         let end = from.checked_add(len).ok_or(NotThere)?;
@@ -221,56 +204,6 @@ impl Frames for Stream {
     fn release(&mut self) {
         if let Some(len) = self.frame.take() {
             self.taken += PREFIX + len;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use narrows::conformance::frames::{self, Medium};
-    use narrows::memory::Layout;
-
-    struct Streams;
-
-    impl Medium for Streams {
-        type End = Stream;
-
-        fn pair(&self) -> [Stream; 2] {
-            let (a, b) = Stream::pair().expect("two ends");
-            [a, b].map(|end| Stream::new(Arc::new(end)))
-        }
-        fn buffer(&self, bytes: &[u8]) -> Region {
-            let (region, _) = Region::new(&Layout::standard(crate::memory::LINE).expect("a line"))
-                .expect("memory");
-            region.write(0, bytes).expect("it is longer");
-            region
-        }
-        fn show(&self, buffer: &Region, to: &mut [u8]) {
-            buffer.read(0, to).expect("it is longer");
-        }
-        fn push(&self, end: &mut Stream) {
-            // What ended it, the next frame is told.
-            let _ = end.flush();
-        }
-    }
-
-    #[test]
-    fn a_stream_is_a_medium_of_frames() {
-        frames::run(&Streams);
-    }
-
-    #[test]
-    fn what_cannot_be_understood_ends_it_and_what_is_cut_is_no_frame() {
-        for bytes in [&[0xff; 8][..], &[1, 0x80, 0, 0, 0], &[5, 0, 0, 0, 1, 2, 3, 4], &[9, 0]] {
-            let (a, b) = Stream::pair().expect("two ends");
-            send(&a, bytes, SendFlags::empty()).expect("room");
-            drop(a);
-            assert_eq!(
-                Stream::new(Arc::new(b)).try_receive(&mut [0; 4]),
-                Err(NoFrame::Gone),
-                "{bytes:?}"
-            );
         }
     }
 }

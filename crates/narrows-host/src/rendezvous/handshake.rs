@@ -14,7 +14,7 @@ use crate::bells::Bell;
 use crate::bells::aio;
 use crate::bells::carry::Carry;
 use crate::bells::set::listen_to;
-use crate::carrier::{self, Carried, Parts, Stream};
+use crate::carrier::{self, Carried, Parts};
 use crate::closing::{self, Foreign};
 use crate::memory::{LINE, PeerRegion, Region, Unfit};
 use crate::rendezvous::packet::{self, Farewell, Hello, Received, Refusal};
@@ -256,7 +256,7 @@ impl Rendezvous {
         let (peer, ring) = match admitted {
             Some(admitted) => admitted,
             None => {
-                let stream = Stream::received(memory).map_err(again)?;
+                let stream = carrier::received(memory).map_err(again)?;
                 let stream = stream.ok_or(Refusal::Malformed)?;
                 carrier::introduce(&stream, &own).map_err(again)?;
                 self.carry(key, hello, stream, (&own, &bell))?

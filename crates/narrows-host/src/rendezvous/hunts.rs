@@ -11,7 +11,7 @@ use super::directory::Life;
 use super::packet::{self, Farewell, Hello};
 use super::{Connection, News, QUICK_TICK, Rendezvous, Stage, hunt_error};
 use crate::bells::set::listen_to;
-use crate::carrier::{self, Carrier, Stream};
+use crate::carrier::{self, Carrier};
 use crate::system::peer_user;
 
 /// How many names one tick looks for: each costs some microseconds, and the application waits.
@@ -151,7 +151,7 @@ impl Rendezvous {
         let (own, memory, bell) = self.offer(key, &self.me.layout).map_err(hunt_error)?;
         let framed = self.hunts.iter().any(|h| h.name == *name && h.framed);
         let framed = framed || self.me.carrier == Carrier::Stream;
-        let stream = framed.then(Stream::pair).transpose().map_err(hunt_error)?;
+        let stream = framed.then(carrier::pair).transpose().map_err(hunt_error)?;
         let (stream, theirs) = stream.unzip();
         if let Some(stream) = &stream {
             carrier::introduce(stream, &own).map_err(hunt_error)?;

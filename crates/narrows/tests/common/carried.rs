@@ -7,15 +7,12 @@ use std::rc::Rc;
 use super::conformance::frames::Faulty;
 use super::connection::Closed;
 use super::connection::replica::{Lane, Pulse, Replica, lanes};
-use super::frames::{Line, line};
+use super::frames::{Line, carrier, push};
 use super::heap::Heap;
 use super::memory::Layout;
 use super::platform::Instant;
 
 const NOW: Instant = Instant(0);
-/// So short that blocks are cut, and so few frames at a time that either side waits for room.
-const MTU: usize = 200;
-const ROOM: usize = 3;
 
 pub struct End {
     pub replica: Replica<Heap, Box<[Lane<Heap>]>>,
@@ -42,15 +39,10 @@ pub fn end(own: &Heap, replica: &Heap, pulse: Pulse, line: Faulty<Line<Heap>>) -
 impl Carried {
     /// Carries what two nodes write: their regions, and the replicas that their peers see.
     pub fn new(regions: &[Heap; 2], replicas: &[Heap; 2]) -> Rc<Carried> {
-        let (one, mut other) = line(MTU, ROOM);
-        // One side's bytes come by a copy engine.
-        other.slow = 2;
+        let [one, other] = carrier();
         let ends = [(0, one), (1, other)].map(|(at, line)| {
-            let line = {
-                let mut line = Faulty::new(line, at as u32);
-                line.refuses = 3;
-                line
-            };
+            let mut line = Faulty::new(line, at as u32);
+            line.refuses = 3;
             let end = end(&regions[at], &replicas[1 - at], Pulse::default(), line);
             end.replica.arm();
             end
@@ -66,6 +58,7 @@ impl Carried {
             let mut more = false;
             for End { replica, line } in ends.iter_mut() {
                 more |= !replica.send(line, NOW)?;
+                more |= !push(&mut line.inner)?;
             }
             for (came, End { replica, line }) in came.iter_mut().zip(ends.iter_mut()) {
                 let stored = replica.receive(line, NOW)?;

@@ -1,6 +1,7 @@
 //! What the nodes of a test stand on: regions on the heap, made-up time, a rendezvous in a table.
 //!
-//! In the test program `framed` no two nodes share a region: frames carry what they write.
+//! In the test programs `framed` and `streamed` no two nodes share a region: frames carry what they
+//! write.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -22,7 +23,7 @@ use super::world::{Side, World, name};
 
 type News = Result<Event<Ground>, (Name, HuntError)>;
 
-const FRAMED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"framed");
+const FRAMED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"framed" | b"streamed");
 
 /// Bytes of a slot: few in the test program `narrow`.
 pub const LINE: u32 = match env!("CARGO_CRATE_NAME").as_bytes() {
