@@ -1,8 +1,8 @@
 //! The stack: two ends or several nodes in one thread, on memory of the heap and made-up time.
 //! `cargo test -p narrows --test stack channels::` runs one theme.
 //!
-//! Programs of their own are `endpoint`, whose files `framed`, `streamed` of the host and the simulator
-//! run too, `narrow`, whose slots are smaller, `threads`, and the models of `loom`.
+//! Programs of their own are `endpoint`, whose files `framed`, the simulator and `streamed` of the
+//! host run too, `narrow`, whose slots are smaller, `threads`, and the models of `loom`.
 #![cfg(not(loom))]
 
 mod area;
