@@ -2,7 +2,7 @@
 
 use super::carry::{Carried, Pair};
 use super::traffic::Traffic;
-use crate::base::table::{Align, Table, wrap};
+use crate::base::table::{Align, Table, counted, wrap};
 use crate::experiments::advice::Judge;
 use crate::rig::plan::Machine;
 use serde::Serialize;
@@ -121,24 +121,27 @@ pub(super) fn notes(rows: &[GridRow]) -> Vec<String> {
     )];
     let without = rows.len() - compared;
     if without > 0 {
+        let (cells, are) =
+            (counted(without, "cell", "cells"), if without == 1 { "is" } else { "are" });
         notes.push(format!(
-            "{without} cells more are not compared: no static strategies carry their sessions in \
-             time."
+            "{cells} more {are} not compared: no static strategies carry the sessions in time."
         ));
     }
     let lucky = rows.iter().filter(|row| row.no_worse && row.static_scenes_percent.is_some());
     match lucky.count() {
         0 => {}
         cells => notes.push(format!(
-            "In {cells} of these it took more in the run, and no more in the mean of scenes in \
-             which the sessions begin at other moments."
+            "In {} of these it took more in the run, and no more in the mean of scenes in \
+             which the sessions begin at other moments.",
+            counted(cells, "cell", "cells"),
         )),
     }
     let late = rows.iter().filter(|row| row.late_in_scenes > 0).count();
     if late > 0 {
         notes.push(format!(
-            "In {late} cells static strategies that took less do not count: they were late when \
-             the sessions began at other moments or some of them were not there."
+            "In {} static strategies that took less do not count: they were late when the sessions \
+             began at other moments or some of them were not there.",
+            counted(late, "cell", "cells"),
         ));
     }
     notes.extend(worse.iter().map(|row| {
@@ -150,10 +153,11 @@ pub(super) fn notes(rows: &[GridRow]) -> Vec<String> {
             why += &format!(", {:+.1} % in the mean of scenes", 100.0 * (auto / fixed - 1.0));
         }
         if row.auto_refused > 0 {
-            why += &format!(", {} sessions not carried", row.auto_refused);
+            why += &format!(", {} not carried", counted(row.auto_refused, "session", "sessions"));
         }
         if row.auto_late > 0 {
-            why += &format!(", {} responses late", row.auto_late);
+            let late = usize::try_from(row.auto_late).unwrap_or(usize::MAX);
+            why += &format!(", {} late", counted(late, "response", "responses"));
         }
         if row.auto_failed_in_scenes {
             why += ", responses late or sessions refused in scenes";
