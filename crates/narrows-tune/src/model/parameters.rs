@@ -95,6 +95,9 @@ pub struct Side<T> {
     /// What a call takes more that finds nothing in the caches; `block` is what has no length:
     /// code, and tables. No part of the load: it comes once.
     pub cold: Access<T>,
+    /// Bytes of its caches for data, if it has any: what a payload is longer it finds in none of
+    /// them at any call, so its first call takes no more for that.
+    pub caches: Option<u32>,
 }
 
 /// The copy engine.
@@ -305,6 +308,7 @@ impl<T: Copy> Side<T> {
             slot: self.slot.convert(time, rate)?,
             upkeep: rate(self.upkeep)?,
             cold: self.cold.convert(time, rate)?,
+            caches: self.caches,
         })
     }
 }

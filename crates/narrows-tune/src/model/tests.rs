@@ -429,4 +429,7 @@ fn cold_caches_are_in_the_bound_and_not_in_the_load() {
     assert_eq!(made.once, [10 * US + 3 * bytes, 2 * bytes]);
     assert_eq!(made.latency.bound, warm.latency.bound + made.once[0] + made.once[1]);
     assert_eq!((made.load, made.blocks), (warm.load, warm.blocks + made.once[0]));
+    (costs.caller.caches, costs.callee.caches) = (Some(100), Some(1 << 20));
+    let made = estimate(&costs, &audio(), &by).unwrap();
+    assert_eq!(made.once, [10 * US + 300, 2 * bytes], "no more than the caches hold");
 }

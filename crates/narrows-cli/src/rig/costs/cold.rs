@@ -3,11 +3,11 @@
 
 use super::{Bench, LEAST_BYTES, LONG, Load};
 use crate::base::failure::Failure;
-use crate::base::options::Global;
+use crate::base::options::{Cores, Global};
 use crate::formats::strategy::literal;
 use crate::rig::place::Place;
 use crate::rig::sim;
-use narrows_sim::chip::Chip;
+use narrows_sim::chip::{Chip, Core};
 use narrows_tune::model::{Access, Parameters};
 
 /// Bytes of a block that has room in a cache beside what a core keeps for itself.
@@ -23,6 +23,10 @@ pub(crate) fn cold(
     parameters: &mut Parameters<f64>,
 ) -> Result<(), Failure> {
     let needs = sim::Needs { longest: LONG, ..sim::Needs::default() };
+    let Cores { caller, callee } = sim::cores(global, chip)?;
+    parameters.caller.caches = caches(&chip.cores[caller]);
+    parameters.callee.caches = caches(&chip.cores[callee]);
+    let caches = [parameters.caller.caches, parameters.callee.caches];
     let more = |how, placement, request, response| {
         sim::run(global, chip, &needs, |mut peer| {
             let mut bench = Bench::new(&mut peer, 1)?;
@@ -41,14 +45,15 @@ pub(crate) fn cold(
         for (number, side) in
             [&mut parameters.caller, &mut parameters.callee].into_iter().enumerate()
         {
+            let kept = |bytes: f64| caches[number].map_or(bytes, |most| bytes.min(most.into()));
             let slopes =
-                long.each_ref().map(|one| (one.more[number] - code.more[number]) / one.bytes);
+                long.each_ref().map(|one| (one.more[number] - code.more[number]) / kept(one.bytes));
             let [out, back] = slopes.map(|one| one.max(0.0));
             let (write, read) = if number == 0 { (out, back) } else { (back, out) };
             // A block that a cache has room for loses what it shares lines with at every call, and
             // a longer one no more than that.
             let shared = middle.iter().zip([out, back]);
-            let shared = shared.map(|(one, byte)| one.more[number] - byte * one.bytes);
+            let shared = shared.map(|(one, byte)| one.more[number] - byte * kept(one.bytes));
             let block = shared.fold(code.more[number], f64::max);
             let was = side.cold;
             side.cold = Access {
@@ -59,6 +64,12 @@ pub(crate) fn cold(
         }
     }
     Ok(())
+}
+
+/// Bytes of a core's caches for data, if it has any.
+fn caches(core: &Core) -> Option<u32> {
+    let levels = core.data.iter().chain(&core.second);
+    levels.map(|cache| cache.size).reduce(u32::saturating_add)
 }
 
 /// What the first call took more of either side, and how many bytes were its longer side.
