@@ -1,6 +1,6 @@
 //! What the endpoint promises, over the Unix stream sockets that carry links of a host: the tests
-//! of `endpoint` in the stack, the same files. All nodes are in one thread; what needs two processes
-//! is in `host` and `alone`.
+//! of `endpoint` in the stack, the same files. All nodes are in one thread; what needs two
+//! processes is in `host` and `alone`.
 
 #[path = "../../../narrows/tests/endpoint/answers.rs"]
 mod answers;
