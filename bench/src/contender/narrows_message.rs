@@ -4,8 +4,9 @@ use std::io;
 use std::time::Duration;
 
 use narrows::endpoint::{Address, FlowId, Message, Received, Select, SendError, Source, What};
+use narrows::memory::Layout;
 use narrows::strategy::Strategy;
-use narrows_host::Node;
+use narrows_host::{LINE, Node};
 use narrows_host::bridge::Bridge;
 
 use super::way::{CALLEE, Way};
@@ -22,8 +23,6 @@ const PORT: u16 = 1;
 /// Bytes made or read at a time where the payload lies: payload there is reached through copies of
 /// parts, as the other side may be hostile.
 pub(super) const WINDOW: usize = 1024;
-/// Payload that travels in a slot.
-const IN_SLOT: usize = 48;
 /// The longest messages of which many are sent at a time: with more bytes the copying is all.
 const LONGEST_TOGETHER: usize = 1024;
 
@@ -69,6 +68,11 @@ pub(super) fn strategy(transfer: &str, mode: Mode) -> io::Result<Strategy> {
     text.parse().map_err(|error| failed(&text, error))
 }
 
+/// Whether a payload travels in a slot.
+fn in_slot(bytes: usize) -> bool {
+    Layout::standard(LINE).is_ok_and(|layout| bytes <= layout.in_slot() as usize)
+}
+
 /// The stack's version.
 pub(super) fn version() -> String {
     "this checkout".into()
@@ -94,7 +98,7 @@ impl Contender for NarrowsMessage {
         match self.transfer {
             "in_place" => "0",
             "single_copy" => "1: out of the pool",
-            _ if bytes <= IN_SLOT => "2: into the slot, out of it",
+            _ if in_slot(bytes) => "2: into the slot, out of it",
             _ => "2: into the pool, out of it",
         }
     }
@@ -108,7 +112,7 @@ impl Contender for NarrowsMessage {
         if self.together && bytes > LONGEST_TOGETHER {
             return Err("as fast as one at a time: see Narrows, copy");
         }
-        if self.transfer != COPY.transfer && bytes <= IN_SLOT {
+        if self.transfer != COPY.transfer && in_slot(bytes) {
             return Err("travels in a slot: see Narrows, copy");
         }
         Ok(())
