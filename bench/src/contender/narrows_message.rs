@@ -6,8 +6,8 @@ use std::time::Duration;
 use narrows::endpoint::{Address, FlowId, Message, Received, Select, SendError, Source, What};
 use narrows::memory::Layout;
 use narrows::strategy::Strategy;
-use narrows_host::{LINE, Node};
 use narrows_host::bridge::Bridge;
+use narrows_host::{LINE, Node};
 
 use super::way::{CALLEE, Way};
 use super::{
