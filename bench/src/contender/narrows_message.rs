@@ -23,6 +23,8 @@ const PORT: u16 = 1;
 /// Bytes made or read at a time where the payload lies: payload there is reached through copies of
 /// parts, as the other side may be hostile.
 pub(super) const WINDOW: usize = 1024;
+/// Payload that is not made in blocks here: it travels in a slot on any platform.
+const SHORT: usize = 48;
 /// The longest messages of which many are sent at a time: with more bytes the copying is all.
 const LONGEST_TOGETHER: usize = 1024;
 
@@ -68,7 +70,7 @@ pub(super) fn strategy(transfer: &str, mode: Mode) -> io::Result<Strategy> {
     text.parse().map_err(|error| failed(&text, error))
 }
 
-/// Whether a payload travels in a slot.
+/// Whether a payload that is not made in a block travels in a slot.
 fn in_slot(bytes: usize) -> bool {
     Layout::standard(LINE).is_ok_and(|layout| bytes <= layout.in_slot() as usize)
 }
@@ -112,7 +114,7 @@ impl Contender for NarrowsMessage {
         if self.together && bytes > LONGEST_TOGETHER {
             return Err("as fast as one at a time: see Narrows, copy");
         }
-        if self.transfer != COPY.transfer && in_slot(bytes) {
+        if self.transfer != COPY.transfer && bytes <= SHORT {
             return Err("travels in a slot: see Narrows, copy");
         }
         Ok(())

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use narrows::conformance::frames::{self, Medium};
 use narrows::driver::{Frames as _, NoFrame};
+use narrows::memory::Layout;
 use narrows::platform::{Memory as _, OwnMemory as _};
 use rustix::net::{SendFlags, send};
 
 use super::stream::{Stream, pair};
 use crate::memory::Region;
-use narrows::conformance::frames::{self, Medium};
-use narrows::memory::Layout;
 
 struct Streams;
 

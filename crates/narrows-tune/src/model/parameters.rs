@@ -282,6 +282,14 @@ impl<T: Copy> Engine<T> {
     }
 }
 
+impl<T> Side<T> {
+    /// Of this many bytes of a payload those that a call may find in the caches.
+    #[must_use]
+    pub fn cached(&self, bytes: u32) -> u32 {
+        self.caches.map_or(bytes, |most| bytes.min(most))
+    }
+}
+
 impl<T: Copy> Side<T> {
     fn convert<U: Copy + Default>(
         &self,

@@ -129,7 +129,6 @@ pub(super) fn moved(
 pub(super) fn cold(side: &Side<u64>, message: &Message, calls: bool) -> u64 {
     let Message { request, response, .. } = *message;
     let (into, out) = if calls { (request, response) } else { (response, request) };
-    let [into, out] = [into, out].map(|bytes| bytes.min(side.caches.unwrap_or(bytes)));
     let Access { write, read, block } = side.cold;
-    sum(&[block, bytes(into, write), bytes(out, read)])
+    sum(&[block, bytes(side.cached(into), write), bytes(side.cached(out), read)])
 }

@@ -26,7 +26,6 @@ pub(crate) fn cold(
     let Cores { caller, callee } = sim::cores(global, chip)?;
     parameters.caller.caches = caches(&chip.cores[caller]);
     parameters.callee.caches = caches(&chip.cores[callee]);
-    let caches = [parameters.caller.caches, parameters.callee.caches];
     let more = |how, placement, request, response| {
         sim::run(global, chip, &needs, |mut peer| {
             let mut bench = Bench::new(&mut peer, 1)?;
@@ -45,15 +44,15 @@ pub(crate) fn cold(
         for (number, side) in
             [&mut parameters.caller, &mut parameters.callee].into_iter().enumerate()
         {
-            let kept = |bytes: f64| caches[number].map_or(bytes, |most| bytes.min(most.into()));
+            let cached = |one: &Cold| f64::from(side.cached(one.bytes));
             let slopes =
-                long.each_ref().map(|one| (one.more[number] - code.more[number]) / kept(one.bytes));
+                long.each_ref().map(|one| (one.more[number] - code.more[number]) / cached(one));
             let [out, back] = slopes.map(|one| one.max(0.0));
             let (write, read) = if number == 0 { (out, back) } else { (back, out) };
             // A block that a cache has room for loses what it shares lines with at every call, and
             // a longer one no more than that.
             let shared = middle.iter().zip([out, back]);
-            let shared = shared.map(|(one, byte)| one.more[number] - byte * kept(one.bytes));
+            let shared = shared.map(|(one, byte)| one.more[number] - byte * cached(one));
             let block = shared.fold(code.more[number], f64::max);
             let was = side.cold;
             side.cold = Access {
@@ -75,7 +74,7 @@ fn caches(core: &Core) -> Option<u32> {
 /// What the first call took more of either side, and how many bytes were its longer side.
 struct Cold {
     more: [f64; 2],
-    bytes: f64,
+    bytes: u32,
 }
 
 impl<P: Place> Bench<'_, P> {
@@ -91,7 +90,7 @@ impl<P: Place> Bench<'_, P> {
     ) -> Result<Cold, Failure> {
         let (request, response) = (request.min(longest), response.min(longest));
         let by = literal(&format!("copy_batched/{notification}/{placement}"));
-        let bytes = request.max(response) as f64;
+        let bytes = request.max(response) as u32;
         if longest <= LEAST_BYTES {
             return Ok(Cold { more: [0.0; 2], bytes });
         }

@@ -121,10 +121,9 @@ pub(super) fn notes(rows: &[GridRow]) -> Vec<String> {
     )];
     let without = rows.len() - compared;
     if without > 0 {
-        let (cells, are) =
-            (counted(without, "cell", "cells"), if without == 1 { "is" } else { "are" });
         notes.push(format!(
-            "{cells} more {are} not compared: no static strategies carry the sessions in time."
+            "Not compared: {} more, whose sessions no static strategies carry in time.",
+            counted(without, "cell", "cells"),
         ));
     }
     let lucky = rows.iter().filter(|row| row.no_worse && row.static_scenes_percent.is_some());
