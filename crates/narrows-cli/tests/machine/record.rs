@@ -3,11 +3,14 @@
 use super::common::documented::{assert_keys, assert_report};
 use super::common::{narrows, stdout, text, wait_for};
 use narrows::endpoint::{Address, Function, Sink, Source};
+use narrows_host::observe::Observer;
 use narrows_host::{Node, Options};
 use narrows_trace::Trace;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::File;
 use std::io::BufReader;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,9 +45,10 @@ fn between(directory: &Path, act: impl FnOnce(&mut Node)) {
         let other = scope.spawn(|| serve(directory, &stop));
         let mut node = Options::new("gpp").directory(directory).node().unwrap();
         node.open(PORT).unwrap();
-        act(&mut node);
+        let acted = std::panic::catch_unwind(AssertUnwindSafe(|| act(&mut node)));
         stop.store(true, Ordering::Relaxed);
         other.join().unwrap();
+        acted.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
 }
 
@@ -53,21 +57,30 @@ fn payload(number: u64) -> Vec<u8> {
     (0..len).map(|at| (number as usize * 7 + at) as u8).collect()
 }
 
-/// Calls and messages, one a millisecond or two.
-fn talk(node: &mut Node, count: u64) {
+/// Calls, and a message behind each; `rest` comes behind some, with how many there were.
+fn talk(node: &mut Node, count: u64, rest: impl Fn(u64)) {
     let link = node.hunt(&"dsp".parse().unwrap(), SOON).unwrap();
     let strategy = "copy/interrupt".parse().unwrap();
     let flow = node.open_flow(link, &"half".parse().unwrap(), strategy, 4096, SOON).unwrap();
     let mut answer = [0; 4096];
-    // Longer than a recorder takes to notice a link.
-    std::thread::sleep(Duration::from_millis(200));
     for number in 0..count {
         let bytes = payload(number);
         node.flow(flow).call(&bytes[..], &mut answer, SOON).unwrap();
         node.send(PORT, Address { link, port: PORT }, &bytes[..48.min(bytes.len())], SOON).unwrap();
-        std::thread::sleep(Duration::from_millis(1));
+        if number % 10 == 9 {
+            rest(number + 1);
+        }
     }
-    std::thread::sleep(Duration::from_millis(300));
+}
+
+/// Waits until the other node has taken every message.
+fn settle(directory: &Path) {
+    let mut observer = Observer::new("default", Some(directory)).unwrap();
+    wait_for(|| {
+        let seen = observer.look();
+        let mut links = seen.iter().flat_map(|seen| &seen.status.as_ref().unwrap().links);
+        links.all(|link| link.counts.unwrap().waiting == Some(0)).then_some(())
+    });
 }
 
 struct Recorder(Child);
@@ -82,9 +95,20 @@ impl Recorder {
         recorder
     }
 
-    fn signal(&self, signal: rustix::process::Signal) {
+    fn signal(&self, signal: Signal) {
         let pid = rustix::process::Pid::from_child(&self.0);
         rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// Ends it as a user does, though it may have been stopped, and gives what it said.
+    fn end(mut self) -> Value {
+        self.signal(Signal::INT);
+        self.signal(Signal::CONT);
+        let mut output = String::new();
+        let pipe = self.0.stdout.take();
+        std::io::Read::read_to_string(&mut pipe.unwrap(), &mut output).unwrap();
+        assert!(self.0.wait().unwrap().success());
+        serde_json::from_str(&output).unwrap()
     }
 }
 
@@ -103,20 +127,26 @@ fn of<'a>(trace: &'a Trace, kind: &str) -> Vec<&'a narrows_trace::Journey> {
     trace.messages.iter().filter(|journey| journey.kind == kind).collect()
 }
 
+/// Waits until so many calls are in the file. A recorder gives way to all else: however seldom it
+/// runs, nothing is overwritten meanwhile.
+fn kept(path: &Path, calls: u64) {
+    wait_for(|| {
+        std::thread::sleep(Duration::from_millis(5));
+        let trace = narrows_trace::read(BufReader::new(File::open(path).unwrap())).ok();
+        trace.filter(|trace| of(trace, "request").len() as u64 >= calls).map(drop)
+    });
+}
+
 /// A recording of that many calls and messages, and what the recorder said.
 fn recording(count: u64, arguments: &[&str]) -> (tempfile::TempDir, PathBuf, Value) {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("traffic.pftrace");
     let mut said = None;
     between(directory.path(), |node| {
-        let mut recorder = Recorder::start(directory.path(), &out, arguments);
-        talk(node, count);
-        recorder.signal(rustix::process::Signal::INT);
-        let mut output = String::new();
-        let pipe = recorder.0.stdout.take();
-        std::io::Read::read_to_string(&mut pipe.unwrap(), &mut output).unwrap();
-        assert!(recorder.0.wait().unwrap().success());
-        said = Some(serde_json::from_str(&output).unwrap());
+        let recorder = Recorder::start(directory.path(), &out, arguments);
+        talk(node, count, |calls| kept(&out, calls));
+        settle(directory.path());
+        said = Some(recorder.end());
     });
     (directory, out, said.unwrap())
 }
@@ -208,13 +238,26 @@ fn a_recorder_that_is_killed_leaves_all_but_the_last_moment() {
     let out = directory.path().join("traffic.pftrace");
     between(directory.path(), |node| {
         let recorder = Recorder::start(directory.path(), &out, &[]);
-        talk(node, 100);
-        recorder.signal(rustix::process::Signal::KILL);
+        talk(node, 100, |calls| kept(&out, calls));
+        recorder.signal(Signal::KILL);
         drop(recorder);
         // The observed go on.
         talk_on(node);
     });
     assert_eq!(of(&read(&out), "request").len(), 100);
+}
+
+#[test]
+fn what_passed_before_a_recorder_was_told_to_end_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("traffic.pftrace");
+    between(directory.path(), |node| {
+        let recorder = Recorder::start(directory.path(), &out, &[]);
+        recorder.signal(Signal::STOP);
+        talk(node, 40, |_| ());
+        recorder.end();
+    });
+    assert_eq!(of(&read(&out), "request").len(), 40);
 }
 
 fn talk_on(node: &mut Node) {

@@ -4,13 +4,16 @@
 use std::collections::HashMap;
 
 use narrows::link::Name;
-use narrows::memory::{Descriptor, Glimpse, IN_SLOT, Ring};
+use narrows::memory::{Descriptor, Glimpse, IN_SLOT, MAX_SLOTS, Ring};
 
 use super::memory::Sheet;
 use super::{Observer, Seen};
 
 /// Messages of one direction that are handed out before the next has its turn.
 const TURN: u32 = 256;
+
+/// Turns after which all that was on a ring has been handed out, whatever came meanwhile.
+const TURNS: u32 = MAX_SLOTS / TURN;
 
 /// What passes.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +47,8 @@ pub struct Tapped {
 /// How far a ring was read.
 #[derive(Default)]
 struct Place {
-    /// The number of the next message.
-    next: u32,
+    /// The number of the last message that was read.
+    sent: u32,
     /// Messages that its receiver had taken when that was looked at last.
     taken: u32,
 }
@@ -64,28 +67,35 @@ impl Tap {
     pub fn new(observer: Observer, with_payload: bool) -> Tap {
         let mut tap = Tap { observer, with_payload, places: HashMap::new(), buffer: Vec::new() };
         tap.look();
+        let Tap { observer, places, .. } = &mut tap;
+        observer.directions(|direction, sheet, peer| {
+            if let Some(place) = places.get_mut(&direction) {
+                place.sent = sent(sheet, direction.ring).unwrap_or(0);
+                place.taken = peer.and_then(|peer| peer.taken(direction.ring)).unwrap_or(0);
+            }
+        });
         tap
     }
 
     /// Looks for nodes and links that have come or gone since: what a link that is new carries is
     /// seen from here on, from its first message if that is still there.
     pub fn look(&mut self) -> Vec<Seen> {
-        let first = self.places.is_empty();
         let all = self.observer.look();
         let mut there = HashMap::new();
-        self.observer.directions(|direction, sheet, peer| {
-            let begin = || Place {
-                next: if first {
-                    sent(sheet, direction.ring).unwrap_or(0).wrapping_add(1)
-                } else {
-                    1
-                },
-                taken: peer.and_then(|peer| peer.taken(direction.ring)).unwrap_or(0),
-            };
-            there.insert(direction, self.places.remove(&direction).unwrap_or_else(begin));
+        self.observer.directions(|direction, _, _| {
+            there.insert(direction, self.places.remove(&direction).unwrap_or_default());
         });
         self.places = there;
         all
+    }
+
+    /// Hands out all that has passed until now, as [`Tap::take`] does.
+    pub fn take_all(&mut self, mut each: impl FnMut(&Tapped, Passed<'_>)) {
+        for _ in 0..TURNS {
+            if !self.take(&mut each) {
+                break;
+            }
+        }
     }
 
     /// Hands out what has passed since, each direction's in order. True if any ring was so full
@@ -99,7 +109,7 @@ impl Tap {
             let mut in_slot = [0; IN_SLOT];
             let mut count = 0;
             while count < TURN {
-                let number = place.next;
+                let number = place.sent.wrapping_add(1);
                 match sheet.entry(ring, number, &mut in_slot) {
                     Glimpse::NotYet => break,
                     Glimpse::Overwritten => {
@@ -108,27 +118,26 @@ impl Tap {
                         let beyond = sent.wrapping_sub(number).saturating_sub(slots / 2);
                         let missed = if beyond > u32::MAX / 2 { 1 } else { beyond.max(1) };
                         each(&direction, Passed::Missed(missed));
-                        place.next = number.wrapping_add(missed);
+                        place.sent = place.sent.wrapping_add(missed);
                     }
-                    Glimpse::Nonsense => place.next = number.wrapping_add(1),
+                    Glimpse::Nonsense => place.sent = number,
                     Glimpse::There(descriptor) => {
                         let wanted = *with_payload;
                         let payload = wanted.then(|| {
                             payload(&descriptor, (ring, number), &in_slot, sheet, peer, buffer)
                         });
                         each(&direction, Passed::Sent(number, &descriptor, payload.flatten()));
-                        place.next = number.wrapping_add(1);
+                        place.sent = number;
                     }
                 }
                 count += 1;
             }
-            busy |= count > slots / 4;
+            busy |= count > slots / 4 || count == TURN;
             let taken = peer.and_then(|peer| peer.taken(ring)).unwrap_or(place.taken);
             if taken != place.taken {
                 // Of what has not been handed out nothing is said yet.
-                let known = place.next.wrapping_sub(1);
-                let ahead = taken.wrapping_sub(known);
-                let taken = if ahead <= u32::MAX / 2 { known } else { taken };
+                let ahead = taken.wrapping_sub(place.sent);
+                let taken = if ahead <= u32::MAX / 2 { place.sent } else { taken };
                 if taken != place.taken {
                     each(&direction, Passed::Taken(taken));
                     place.taken = taken;

@@ -13,22 +13,29 @@ use narrows_host::{Node, Options};
 
 const PORT: u16 = 1;
 
-/// Two nodes with a port each, and the link of the first with the second, which both have.
-fn linked(directory: &Path) -> (Node, Node, LinkId) {
-    let open = |name: &str| {
-        let layout = Layout::standard(narrows_host::LINE)
-            .and_then(|layout| layout.with_channels(3, 8))
-            .unwrap();
-        let mut node = Options::new(name).directory(directory).layout(layout).node().unwrap();
-        node.open(PORT).unwrap();
-        node
-    };
-    let (mut one, mut other) = (open("one"), open("other"));
+/// A node with a port.
+fn node(directory: &Path, name: &str) -> Node {
+    let layout =
+        Layout::standard(narrows_host::LINE).and_then(|layout| layout.with_channels(3, 8)).unwrap();
+    let mut node = Options::new(name).directory(directory).layout(layout).node().unwrap();
+    node.open(PORT).unwrap();
+    node
+}
+
+/// The link of a node with the one that is called "other", which both have.
+fn link(one: &mut Node, other: &mut Node) -> LinkId {
     let link = one.hunt(&name("other"), Some(PATIENCE)).unwrap();
     while other.links().next().is_none() {
         other.wait_any(Some(PATIENCE));
         other.poll();
     }
+    link
+}
+
+/// Two nodes and their link.
+fn linked(directory: &Path) -> (Node, Node, LinkId) {
+    let (mut one, mut other) = (node(directory, "one"), node(directory, "other"));
+    let link = link(&mut one, &mut other);
     (one, other, link)
 }
 
@@ -58,6 +65,26 @@ fn each_message_is_seen_once_and_in_order_with_what_it_carries() {
         assert_eq!((*len as usize, payload.as_deref()), (bytes.len(), Some(&bytes[..])));
         other.receive_into(PORT, &mut [0; 256], Some(PATIENCE)).unwrap();
     }
+}
+
+#[test]
+fn a_link_that_is_noticed_late_is_read_from_its_first_message() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut one, mut other) = (node(directory.path(), "one"), node(directory.path(), "other"));
+    let mut tap = tap(directory.path(), true);
+    let link = link(&mut one, &mut other);
+    for number in 0..3_u8 {
+        one.send(PORT, Address { link, port: PORT }, &[number][..], Some(PATIENCE)).unwrap();
+        other.receive_into(PORT, &mut [0; 8], Some(PATIENCE)).unwrap();
+    }
+    tap.look();
+    let (mut seen, mut taken) = (Vec::new(), 0);
+    tap.take(|_, passed| match passed {
+        Passed::Sent(number, _, payload) => seen.push((number, payload.unwrap()[0])),
+        Passed::Taken(up_to) => taken = up_to,
+        Passed::Missed(count) => panic!("{count} missed"),
+    });
+    assert_eq!((&seen[..], taken), (&[(1, 0), (2, 1), (3, 2)][..], 3));
 }
 
 #[test]

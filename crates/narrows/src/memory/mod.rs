@@ -22,7 +22,7 @@ pub use delivery::{
     queue_words,
 };
 pub use descriptor::{Ack, Block, CONTROL, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};
-pub use layout::{Class, Layout, LayoutError, MAX_CHANNELS, MAX_CLASSES, Ring};
+pub use layout::{Class, Layout, LayoutError, MAX_CHANNELS, MAX_CLASSES, MAX_SLOTS, Ring};
 pub use page::{page_room, page_version, read_page, write_page};
 pub use pool::{Pool, PoolError, Stock};
 pub use quick::{More, Plain, SHORT, copied_to};

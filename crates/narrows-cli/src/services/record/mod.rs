@@ -13,7 +13,7 @@ use crate::base::table::{Align, Table};
 use flags::Record;
 use keeper::Keeper;
 use narrows::memory::Ring;
-use narrows_host::observe::{ObserveError, Observer, Tap};
+use narrows_host::observe::{ObserveError, Observer, Passed, Tap, Tapped};
 use narrows_host::system;
 use narrows_trace::Sealed;
 use rustix::time::{ClockId, clock_gettime};
@@ -67,22 +67,21 @@ pub fn run(global: &Global, args: &Record) -> Result<(), Failure> {
         };
         Failure::new(kind, error.to_string())
     })?;
+    // Who sees the file knows that it records, and ends when it is told to.
+    let mut tap = Tap::new(observer, args.payload);
+    let stop = catch_signals()?;
     let failed = |error: std::io::Error| output::refusal("write", &args.out, &error);
     let file = File::create(&args.out).map_err(failed)?;
-    let stop = catch_signals()?;
     system::idle();
     let mut keeper = Keeper::new(Sealed::new(file), args.payload);
-    let mut tap = Tap::new(observer, args.payload);
     let began = Instant::now();
     let (mut looked, mut flushed) = (None::<Instant>, began);
     let mut written = Ok(());
-    let over = |keeper: &Keeper<_>| {
-        stop.load(Ordering::Relaxed)
+    loop {
+        let ends = stop.load(Ordering::Relaxed)
             || args.r#for.is_some_and(|time| began.elapsed() >= time)
-            || keeper.writer.written() >= args.limit
-    };
-    while written.is_ok() && !over(&keeper) {
-        if looked.is_none_or(|at| at.elapsed() >= LOOK) {
+            || keeper.writer.written() >= args.limit;
+        if ends || looked.is_none_or(|at| at.elapsed() >= LOOK) {
             looked = Some(Instant::now());
             for seen in tap.look() {
                 if let Ok(status) = seen.status {
@@ -90,14 +89,22 @@ pub fn run(global: &Global, args: &Record) -> Result<(), Failure> {
                 }
             }
         }
-        let busy = tap.take(|of, passed| {
-            if written.is_ok() {
+        let keep = |of: &Tapped, passed: Passed<'_>| {
+            if written.is_ok() && keeper.writer.written() < args.limit {
                 written = keeper.keep(now(), of, passed);
             }
-        });
+        };
+        if ends {
+            tap.take_all(keep);
+            break;
+        }
+        let busy = tap.take(keep);
         if flushed.elapsed() >= FLUSH {
             flushed = Instant::now();
             written = written.and_then(|()| keeper.writer.flush());
+        }
+        if written.is_err() {
+            break;
         }
         // What a message carries is certain only until its receiver takes it.
         if !busy && !args.payload {

@@ -11,7 +11,8 @@ pub const MAX_CLASSES: usize = 16;
 
 const HEADER_WORDS: u32 = 128;
 const SLOTS: u32 = 1024;
-const MAX_SLOTS: u32 = 4096;
+/// The most slots that a ring has.
+pub const MAX_SLOTS: u32 = 4096;
 /// Bytes of a channel's control lines.
 const CHANNEL_LINES: u32 = 384;
 
