@@ -49,7 +49,7 @@ static void done(int fine, const char *what)
     exit(1);
 }
 
-/* Sends a message back to where it comes from. Its source says who answers. */
+/* Sends a message back to where it comes from. Its source says which queue answers. */
 static boolean back(TEXT_MESSAGE_PTR message, _queue_id own)
 {
     message->HEADER.TARGET_QID = message->HEADER.SOURCE_QID;

@@ -23,7 +23,8 @@ const PORT: u16 = 1;
 /// Bytes made or read at a time where the payload lies: payload there is reached through copies of
 /// parts, as the other side may be hostile.
 pub(super) const WINDOW: usize = 1024;
-/// Payload that is not made in blocks here: it travels in a slot on any platform.
+/// Payload that is not made in blocks here: a slot holds it on any platform, and takes less than a
+/// third of the instructions that a block takes.
 const SHORT: usize = 48;
 /// The longest messages of which many are sent at a time: with more bytes the copying is all.
 const LONGEST_TOGETHER: usize = 1024;
@@ -115,7 +116,7 @@ impl Contender for NarrowsMessage {
             return Err("as fast as one at a time: see Narrows, copy");
         }
         if self.transfer != COPY.transfer && bytes <= SHORT {
-            return Err("travels in a slot: see Narrows, copy");
+            return Err("a slot takes fewer instructions: see Narrows, copy");
         }
         Ok(())
     }

@@ -372,8 +372,8 @@ narrows_error narrows_publish_loan(narrows_publisher *publisher, void *memory, s
 /* Gives the memory back; nothing is published. NARROWS_ARGUMENT. */
 narrows_error narrows_return_loan(narrows_publisher *publisher, void *memory);
 
-/* Lets subscribers in, lets go who is gone, and says how many there are. NARROWS_OUTSTANDING,
-   NARROWS_ARGUMENT. */
+/* Lets subscribers in, lets those go that are gone, and says how many there are.
+   NARROWS_OUTSTANDING, NARROWS_ARGUMENT. */
 narrows_error narrows_subscribers(narrows_publisher *publisher, size_t *count);
 
 /* Subscribes to a topic of a type that is described so, and waits until it is published and one of

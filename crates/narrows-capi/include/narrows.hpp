@@ -239,7 +239,7 @@ public:
     }
 
     /// Serves calls until some were served, a link came up or ended, or the time has passed, and
-    /// lets in who subscribes. How many messages of calls that were.
+    /// lets in new subscribers. How many messages of calls that were.
     result<std::size_t> run(nanoseconds timeout = forever)
     {
         std::size_t served = 0;

@@ -103,7 +103,7 @@ static void table(void)
     finalize();
 }
 
-/* An owner whose endpoint is asked for from outside, and who does not always answer. */
+/* An owner whose endpoint is asked for from outside, and that does not always answer. */
 static void asked(void)
 {
     initialize(1);

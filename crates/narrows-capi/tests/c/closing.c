@@ -241,8 +241,8 @@ static void ends_and_says_so(void)
 }
 
 /*
- * Who has closed an end needs nobody for what comes next: its endpoint is deleted, or opened anew,
- * while the other node makes no call.
+ * A node that has closed an end needs nobody for what comes next: its endpoint is deleted, or
+ * opened anew, while the other node makes no call.
  */
 static void needs_nobody(const kind_t *kind, mcapi_endpoint_t endpoint, mcapi_uint32_t handle,
                          int sends, int deletes)

@@ -131,7 +131,7 @@ static void creator(void)
     create(1);
     serve(ASKED);
     serve_once();
-    /* Who waits for it is answered as it is made. */
+    /* The process that waits for it is answered as it is made. */
     CHECK(get_uint(create(2), MCAPI_ENDP_ATTR_STATUS) == 0);
     serve(DONE);
     finalize();
@@ -286,7 +286,7 @@ static void deletion(void)
     finalize();
 }
 
-/* One process owns, the other has got: who may do what, and what becomes of it at the end. */
+/* One process owns an endpoint, the other has got it: what each may do, and what becomes of it. */
 static void owner(void)
 {
     mcapi_status_t status;
@@ -321,7 +321,7 @@ static void user(void)
     local = create(9);
     inbox = get(1, 1);
     b = (unsigned)DOMAIN << 24 | 1u << 12 | 2;
-    /* Who has the number has not got the endpoint, and a number alone is no endpoint. */
+    /* A process that has the number has not got the endpoint, and a number alone is none. */
     mcapi_msg_send(local, b + 7, &byte, 1, 0, &status);
     EXPECT(MCAPI_ERR_ENDP_INVALID);
     mcapi_endpoint_delete(b, &status);
@@ -419,7 +419,7 @@ static void collector(void)
     finalize();
 }
 
-/* An endpoint goes from hand to hand in a message; who takes it may get it. */
+/* An endpoint goes from hand to hand in a message; whichever process takes it may get it. */
 static void introduced(void)
 {
     mcapi_status_t status;

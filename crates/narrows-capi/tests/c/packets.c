@@ -497,7 +497,7 @@ static void is_flooded(void)
     finalize();
 }
 
-/* The buffer is the sender's memory: who writes to it ends, with a signal. */
+/* The buffer is the sender's memory: a receiver that writes to it ends, with a signal. */
 static void overwrites(void)
 {
     mcapi_status_t status;

@@ -245,7 +245,7 @@ static void *waits(void *unused)
     mcapi_request_t mine = shared;
     size_t size = 0;
     (void)unused;
-    /* It may meet the other, who looks whether it waits. */
+    /* It may meet the other process, which looks whether it waits. */
     do
         mcapi_wait(&mine, &size, MCAPI_TIMEOUT_INFINITE, &status);
     while (status == MCAPI_ERR_WAIT_PENDING);

@@ -156,7 +156,7 @@ static void addresses(void)
     CHECK(linx_sender(linx, &sig) == two && sig->numbered.value == 7);
     FAILS(EINVAL, linx_detach(linx, &attach) == -1);
     FAILS(ECONNRESET, linx_send(linx, &sig, two) == -1);
-    /* Who is gone already is told of at once. */
+    /* That an endpoint is gone already is told at once. */
     CHECK(linx_attach(linx, NULL, two) != LINX_ILLEGAL_ATTREF);
     freed(linx, got(linx, LINX_OS_ATTACH_SIG));
     CHECK(linx_close(linx) == 0);

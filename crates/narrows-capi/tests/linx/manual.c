@@ -1,7 +1,7 @@
 /* What Linux LINX's manual pages say beside what calls.c has: each in a process of its own. */
 #include "check.h"
 
-/* Without a filter everything is received; who made a signal sent it; a signal grows. */
+/* Without a filter everything is received; a signal is sent by its maker; a signal grows. */
 static void signals(void)
 {
     LINX *linx = opened("one");

@@ -97,7 +97,7 @@ static void settings(void)
 
 static void waits(void)
 {
-    /* Who is not there is waited for as long as it says. */
+    /* A processor that is not there is waited for as long as the variable says. */
     processor(1, "1-2");
     CHECK(setenv("NARROWS_MQX_WAIT", "20", 1) == 0);
     CHECK(_msg_create_component() == MQX_OK);

@@ -173,7 +173,8 @@ static void first(void)
         sum += got(own);
     CHECK(sum == 15);
 
-    /* Who is unknown is known to be; a queue that is not open is counted where it would be. */
+    /* A processor that was never seen is told apart; a queue that is not open is counted where it
+       would be. */
     FAILS(MSGQ_INVALID_QUEUE_ID, !_msgq_send(made(at(9, QUEUE), own, 1)));
     CHECK(_msgq_send(made(at(2, ANSWERED), own, LOST)));
     lost = got(own);

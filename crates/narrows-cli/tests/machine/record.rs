@@ -127,8 +127,8 @@ fn of<'a>(trace: &'a Trace, kind: &str) -> Vec<&'a narrows_trace::Journey> {
     trace.messages.iter().filter(|journey| journey.kind == kind).collect()
 }
 
-/// Waits until so many calls are in the file. A recorder gives way to all else: however seldom it
-/// runs, nothing is overwritten meanwhile.
+/// Waits until the file has this number of calls. A recorder gives way to all else: however seldom
+/// it runs, nothing is overwritten meanwhile.
 fn kept(path: &Path, calls: u64) {
     wait_for(|| {
         std::thread::sleep(Duration::from_millis(5));

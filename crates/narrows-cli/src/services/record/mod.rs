@@ -67,7 +67,8 @@ pub fn run(global: &Global, args: &Record) -> Result<(), Failure> {
         };
         Failure::new(kind, error.to_string())
     })?;
-    // Who sees the file knows that it records, and ends when it is told to.
+    // A script may wait for the file: then messages are recorded, and a signal ends the recording
+    // as it should be ended.
     let mut tap = Tap::new(observer, args.payload);
     let stop = catch_signals()?;
     let failed = |error: std::io::Error| output::refusal("write", &args.out, &error);
