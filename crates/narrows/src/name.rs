@@ -5,10 +5,11 @@ use core::str::FromStr;
 
 /// A name of 1 to 31 characters out of `A`–`Z`, `a`–`z`, `0`–`9`, `.`, `_` and `-`, not starting
 /// with a dot, so that it can be a file's.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
-    len: u8,
+    // First, and 0 behind the name: names are in the order of their letters.
     bytes: [u8; Name::MAX],
+    len: u8,
 }
 
 /// Not a [`Name`].
@@ -74,5 +75,12 @@ mod tests {
     fn a_name_is_said_as_it_is_written() {
         let name: Name = "dsp.2".parse().expect("a name");
         assert_eq!(format!("{name}|{name:>7}|{name:?}"), "dsp.2|  dsp.2|Name(dsp.2)");
+    }
+
+    #[test]
+    fn names_are_in_the_order_of_their_letters() {
+        let sorted = ["arm", "dsp", "dsp.1", "dsp.10", "dsp.2", "gpp"];
+        let names = sorted.map(|name| name.parse::<Name>().expect("a name"));
+        assert!(names.is_sorted(), "{names:?}");
     }
 }

@@ -24,6 +24,7 @@ mod tap;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use narrows::link::Name;
 pub use narrows::platform::{FlowEnd, FlowStage};
@@ -144,7 +145,7 @@ struct Known {
     paper: Paper,
     version: u32,
     page: Page,
-    sheets: BTreeMap<u32, Sheet>,
+    sheets: BTreeMap<u32, Arc<Sheet>>,
 }
 
 /// The names of the domains in a directory, or in the one that nodes use.
@@ -250,7 +251,7 @@ impl Observer {
     /// Calls `each` for each ring of each direction of each link that is up and whose memory is to
     /// be seen, as it was when this was looked at last: with the sender's memory, and the
     /// receiver's if that is.
-    fn directions(&self, mut each: impl FnMut(Tapped, &Sheet, Option<&Sheet>)) {
+    fn directions(&self, mut each: impl FnMut(Tapped, &Arc<Sheet>, Option<&Arc<Sheet>>)) {
         for known in self.known.values() {
             let head = &known.page.head;
             for link in known.page.links.iter().filter(|link| link.state == LinkState::Up) {
@@ -295,7 +296,7 @@ impl Observer {
 
 impl Known {
     /// The memory of the link to another life; of a link to itself, the end that is not this one.
-    fn sheet_to(&self, incarnation: u64, key: u32) -> Option<&Sheet> {
+    fn sheet_to(&self, incarnation: u64, key: u32) -> Option<&Arc<Sheet>> {
         let own = self.page.head.incarnation == incarnation;
         let mut links = self.page.links.iter().filter(|link| link.state == LinkState::Up);
         let link = links.find(|link| link.incarnation == incarnation && !(own && link.key == key));
@@ -353,12 +354,12 @@ fn look(
     process: u32,
     key: u32,
     place: &page::Place,
-    sheets: &mut BTreeMap<u32, Sheet>,
+    sheets: &mut BTreeMap<u32, Arc<Sheet>>,
     paper: &Paper,
 ) -> Result<Option<Said>, PageError> {
     if sheets.get(&key).is_none_or(|sheet| sheet.file != place.file) {
         match Sheet::open(process, place)? {
-            Some(sheet) => sheets.insert(key, sheet),
+            Some(sheet) => sheets.insert(key, Arc::new(sheet)),
             None => return Ok(None),
         };
     }

@@ -1,7 +1,8 @@
 //! Every message of a domain, and every entry of its channels, as it passes: read where it lies, by
 //! a process that is neither end.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use narrows::link::Name;
 use narrows::memory::{Descriptor, Glimpse, IN_SLOT, MAX_SLOTS, Ring};
@@ -28,7 +29,7 @@ pub enum Passed<'a> {
 }
 
 /// A ring of one direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tapped {
     /// The sender.
     pub node: Name,
@@ -44,9 +45,13 @@ pub struct Tapped {
     pub ring: Ring,
 }
 
-/// How far a ring was read.
-#[derive(Default)]
+/// A ring, and how far it was read.
 struct Place {
+    /// The sender's memory, and the receiver's if that is to be seen.
+    sheet: Arc<Sheet>,
+    peer: Option<Arc<Sheet>>,
+    /// Whether its link is there no longer: nothing more is sent.
+    ended: bool,
     /// The number of the last message that was read.
     sent: u32,
     /// Messages that its receiver had taken when that was looked at last.
@@ -57,7 +62,7 @@ struct Place {
 pub struct Tap {
     observer: Observer,
     with_payload: bool,
-    places: HashMap<Tapped, Place>,
+    places: BTreeMap<Tapped, Place>,
     buffer: Vec<u8>,
 }
 
@@ -65,27 +70,27 @@ impl Tap {
     /// A tap of the domain of an observer, that reads payloads too if that is wanted.
     #[must_use]
     pub fn new(observer: Observer, with_payload: bool) -> Tap {
-        let mut tap = Tap { observer, with_payload, places: HashMap::new(), buffer: Vec::new() };
+        let mut tap = Tap { observer, with_payload, places: BTreeMap::new(), buffer: Vec::new() };
         tap.look();
-        let Tap { observer, places, .. } = &mut tap;
-        observer.directions(|direction, sheet, peer| {
-            if let Some(place) = places.get_mut(&direction) {
-                place.sent = sent(sheet, direction.ring).unwrap_or(0);
-                place.taken = peer.and_then(|peer| peer.taken(direction.ring)).unwrap_or(0);
-            }
-        });
+        for (of, place) in &mut tap.places {
+            place.sent = sent(&place.sheet, of.ring).unwrap_or(0);
+            place.taken = place.peer.as_ref().and_then(|peer| peer.taken(of.ring)).unwrap_or(0);
+        }
         tap
     }
 
     /// Looks for nodes and links that have come or gone since: what a link that is new carries is
-    /// seen from here on, from its first message if that is still there.
+    /// seen from here on, from its first message if that is still there, and what one that has
+    /// ended carried is seen to its last.
     pub fn look(&mut self) -> Vec<Seen> {
-        let all = self.observer.look();
-        let mut there = HashMap::new();
-        self.observer.directions(|direction, _, _| {
-            there.insert(direction, self.places.remove(&direction).unwrap_or_default());
+        let Tap { observer, places, .. } = self;
+        let all = observer.look();
+        places.values_mut().for_each(|place| place.ended = true);
+        observer.directions(|of, sheet, peer| {
+            let (sent, taken) = places.get(&of).map_or((0, 0), |place| (place.sent, place.taken));
+            let (sheet, peer) = (Arc::clone(sheet), peer.cloned());
+            places.insert(of, Place { sheet, peer, ended: false, sent, taken });
         });
-        self.places = there;
         all
     }
 
@@ -101,11 +106,11 @@ impl Tap {
     /// Hands out what has passed since, each direction's in order. True if any ring was so full
     /// that the next look cannot be soon enough.
     pub fn take(&mut self, mut each: impl FnMut(&Tapped, Passed<'_>)) -> bool {
-        let Tap { observer, with_payload, places, buffer } = self;
+        let Tap { with_payload, places, buffer, .. } = self;
         let mut busy = false;
-        observer.directions(|direction, sheet, peer| {
-            let Some(place) = places.get_mut(&direction) else { return };
-            let (ring, slots) = (direction.ring, sheet.slots(direction.ring));
+        places.retain(|of, place| {
+            let (sheet, peer) = (&*place.sheet, place.peer.as_deref());
+            let (ring, slots) = (of.ring, sheet.slots(of.ring));
             let mut in_slot = [0; IN_SLOT];
             let mut count = 0;
             while count < TURN {
@@ -117,7 +122,7 @@ impl Tap {
                         let sent = sent(sheet, ring).unwrap_or(number);
                         let beyond = sent.wrapping_sub(number).saturating_sub(slots / 2);
                         let missed = if beyond > u32::MAX / 2 { 1 } else { beyond.max(1) };
-                        each(&direction, Passed::Missed(missed));
+                        each(of, Passed::Missed(missed));
                         place.sent = place.sent.wrapping_add(missed);
                     }
                     Glimpse::Nonsense => place.sent = number,
@@ -126,7 +131,7 @@ impl Tap {
                         let payload = wanted.then(|| {
                             payload(&descriptor, (ring, number), &in_slot, sheet, peer, buffer)
                         });
-                        each(&direction, Passed::Sent(number, &descriptor, payload.flatten()));
+                        each(of, Passed::Sent(number, &descriptor, payload.flatten()));
                         place.sent = number;
                     }
                 }
@@ -139,10 +144,11 @@ impl Tap {
                 let ahead = taken.wrapping_sub(place.sent);
                 let taken = if ahead <= u32::MAX / 2 { place.sent } else { taken };
                 if taken != place.taken {
-                    each(&direction, Passed::Taken(taken));
+                    each(of, Passed::Taken(taken));
                     place.taken = taken;
                 }
             }
+            !place.ended || count == TURN
         });
         busy
     }

@@ -88,6 +88,28 @@ fn a_link_that_is_noticed_late_is_read_from_its_first_message() {
 }
 
 #[test]
+fn what_a_link_carried_before_it_ended_is_seen_to_its_last() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut one, other, link) = linked(directory.path());
+    let mut tap = tap(directory.path(), true);
+    for number in 0..3_u8 {
+        one.send(PORT, Address { link, port: PORT }, &[number][..], Some(PATIENCE)).unwrap();
+    }
+    drop((one, other));
+    tap.look();
+    let mut seen = Vec::new();
+    let mut take = || {
+        tap.take(|_, passed| match passed {
+            Passed::Sent(number, _, payload) => seen.push((number, payload.unwrap()[0])),
+            passed => panic!("{passed:?}"),
+        })
+    };
+    take();
+    take();
+    assert_eq!(seen, [(1, 0), (2, 1), (3, 2)]);
+}
+
+#[test]
 fn words_and_packets_of_each_channel_are_seen_in_order() {
     let directory = tempfile::tempdir().unwrap();
     let (mut one, mut other, link) = linked(directory.path());
