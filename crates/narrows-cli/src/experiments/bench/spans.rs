@@ -304,8 +304,14 @@ fn echo<P: Platform>(node: &mut Node<P>) -> Option<()> {
     }
 }
 
-/// Has the end of the link told at the port.
+/// Has the end of the link told at the port. The side that was hunted for may learn of the link
+/// after the one that hunted has said that it is up.
 fn attach<P: Platform>(node: &mut Node<P>) -> Result<(), Failure> {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while node.links().next().is_none() && std::time::Instant::now() < deadline {
+        node.wait_any(Some(Duration::from_millis(1)));
+        node.poll();
+    }
     let (link, _) = node.links().next().ok_or_else(gone)?;
     node.link(link).attach(PORT).map_err(|_| gone())
 }
