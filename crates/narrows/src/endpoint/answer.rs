@@ -10,7 +10,7 @@ use crate::strategy::Strategy;
 
 impl<P: Platform> Node<P> {
     /// Does what a control message asks.
-    pub(super) fn obey(&mut self, id: LinkId, taken: Taken) -> Result<(), Corrupt> {
+    pub(super) fn obey(&mut self, id: LinkId, taken: &Taken) -> Result<(), Corrupt> {
         let d = taken.descriptor;
         let bytes = taken.in_slot.get(..d.len as usize).ok_or(Corrupt::Length)?;
         let control = Control::decode(bytes).ok_or(Corrupt::Control)?;
@@ -34,7 +34,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// The peer asks something of a flow of its own.
-    fn asked(&mut self, id: LinkId, taken: Taken, control: Control) -> Result<(), Corrupt> {
+    fn asked(&mut self, id: LinkId, taken: &Taken, control: Control) -> Result<(), Corrupt> {
         let (flow, question) = (taken.descriptor.source, taken.descriptor.tag);
         let port_open =
             |port: u16| self.endpoints.get(usize::from(port)).is_some_and(Option::is_some);
@@ -127,7 +127,7 @@ impl<P: Platform> Node<P> {
         let place = usize::from(id.index);
         while let Some(at) = self.refusals.get(place).and_then(super::queue::Queue::peek) {
             let entry = self.links.get(id).and_then(|link| link.inbox.get(at.entry));
-            if let Some(taken) = entry.and_then(|entry| entry.taken) {
+            if let Some(taken) = entry.and_then(|entry| entry.taken.as_ref()) {
                 let d = taken.descriptor;
                 let sent = match d.kind {
                     Kind::Control => {

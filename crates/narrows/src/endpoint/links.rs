@@ -189,7 +189,7 @@ impl<P: Platform> Node<P> {
         if !link.inbox.room() {
             return Err(LinkError::Full);
         }
-        let at = link.inbox.put(notice).ok_or(LinkError::Full)?;
+        let at = link.inbox.put(&notice).ok_or(LinkError::Full)?;
         let before = link.attached.replace(at);
         if let Some(entry) = link.inbox.get_mut(at.entry) {
             entry.next = before;

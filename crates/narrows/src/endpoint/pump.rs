@@ -100,13 +100,14 @@ impl<P: Platform> Node<P> {
                     break;
                 }
             }
-            let delivered = match direct::take(&mut link.shared) {
+            // Not taken apart: a message is as long as a slot, and moving it costs.
+            let delivered = match &direct::take(&mut link.shared) {
                 Ok(None) => break,
                 Ok(Some(taken)) => {
                     self.links.took(index);
                     self.deliver(id, taken)
                 }
-                Err(what) => Err(what),
+                Err(what) => Err(*what),
             };
             if let Err(what) = delivered {
                 self.fail(id, what);
@@ -132,7 +133,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Puts a message where it belongs.
-    fn deliver(&mut self, id: LinkId, taken: Taken) -> Result<(), Corrupt> {
+    fn deliver(&mut self, id: LinkId, taken: &Taken) -> Result<(), Corrupt> {
         let d = taken.descriptor;
         self.fresh = true;
         match d.kind {
@@ -214,7 +215,7 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    pub(super) fn keep(&mut self, id: LinkId, taken: Taken) -> Option<EntryId> {
+    pub(super) fn keep(&mut self, id: LinkId, taken: &Taken) -> Option<EntryId> {
         let link = self.links.get_mut(id)?;
         let at = link.inbox.put(taken)?;
         if self.platform.tracing() {

@@ -4,7 +4,7 @@ use super::flow::Phase;
 use super::frames::{FRAMED, frame, padded};
 use super::{Arrived, CallError, Failure, FlowId, Node, Select, Source};
 use crate::link::EntryId;
-use crate::memory::{Corrupt, Taken};
+use crate::memory::Corrupt;
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
 
@@ -66,7 +66,9 @@ impl<P: Platform> Node<P> {
         let Some(part) = self.await_part(id)? else { return Ok(None) };
         let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
         let (link, number, strategy) = (flow.link, flow.done, flow.strategy);
-        let shared = &self.links.get(link).ok_or(CallError::Unknown)?.shared;
+        let over = self.links.get(link).ok_or(CallError::Unknown)?;
+        let taken = over.inbox.get(part.at.entry).and_then(|entry| entry.taken.as_ref());
+        let taken = taken.ok_or(CallError::Unknown)?;
         let failure = Failure::from_status(part.status);
         let len = if failure.is_some() { 0 } else { part.len };
         if len as usize > longest {
@@ -80,9 +82,9 @@ impl<P: Platform> Node<P> {
             completed,
             &Arrived {
                 platform: &self.platform,
-                shared,
+                shared: &over.shared,
                 strategy: &strategy,
-                taken: &part.taken,
+                taken,
                 start: part.start,
                 len,
             },
@@ -135,26 +137,27 @@ impl<P: Platform> Node<P> {
         let Some(flow) = self.get_flow(id) else { return Ok(None) };
         let Some(at) = flow.responses.peek() else { return Ok(None) };
         let Some(link) = self.links.at(at.link) else { return Ok(None) };
-        let Some(taken) = link.inbox.get(at.entry).and_then(|e| e.taken) else { return Ok(None) };
-        let d = taken.descriptor;
+        let entry = link.inbox.get(at.entry);
+        let Some(taken) = entry.and_then(|e| e.taken.as_ref()) else { return Ok(None) };
+        let d = &taken.descriptor;
         if flow.sent() == 0 || (flow.read == 0 && d.tag != flow.done) {
             return Err(Corrupt::Response);
         }
         if d.priority != FRAMED {
             let (start, len, status) = (0, d.len, d.priority);
-            return Ok(Some(Part { at, taken, start, len, status, next: None }));
+            return Ok(Some(Part { at, start, len, status, next: None }));
         }
         let whole = Arrived {
             platform: &self.platform,
             shared: &link.shared,
             strategy: &flow.strategy,
-            taken: &taken,
+            taken,
             start: 0,
             len: d.len,
         };
         let (start, len, status) = frame(&whole, flow.read).ok_or(Corrupt::Response)?;
         let next = Some(start + padded(len)).filter(|next| *next < d.len);
-        Ok(Some(Part { at, taken, start, len, status, next }))
+        Ok(Some(Part { at, start, len, status, next }))
     }
 
     /// Counts the oldest call as finished and gives its response back.
@@ -214,7 +217,6 @@ impl<P: Platform> Node<P> {
 /// A response that has arrived, or one of several in a message.
 struct Part {
     at: EntryId,
-    taken: Taken,
     start: u32,
     len: u32,
     status: u8,

@@ -182,7 +182,7 @@ impl<P: Platform> Node<P> {
         };
         let Some(id) = self.links.id(index) else { return Turn::Idle };
         let Some(link) = self.links.at_mut(index) else { return Turn::Idle };
-        let Some(taken) = link.inbox.get(at.entry).and_then(|entry| entry.taken) else {
+        let Some(taken) = link.inbox.get(at.entry).and_then(|entry| entry.taken.as_ref()) else {
             return Turn::Idle;
         };
         let d = taken.descriptor;
@@ -231,7 +231,7 @@ impl<P: Platform> Node<P> {
             platform: &self.platform,
             shared: &link.shared,
             strategy: &strategy,
-            taken: &taken,
+            taken,
             start: 0,
             len: d.len,
         };

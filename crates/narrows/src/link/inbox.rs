@@ -69,12 +69,12 @@ impl<S: DerefMut<Target = [Entry]>> Inbox<S> {
 
     /// Keeps a message.
     #[inline]
-    pub fn put(&mut self, taken: Taken) -> Option<EntryId> {
+    pub fn put(&mut self, taken: &Taken) -> Option<EntryId> {
         let index = self.free?;
         let entry = self.entries.get_mut(usize::from(index))?;
         self.free = entry.next.map(|e| e.entry);
         self.used += 1;
-        *entry = Entry { next: None, taken: Some(taken) };
+        *entry = Entry { next: None, taken: Some(*taken) };
         Some(EntryId { link: self.link, entry: index })
     }
 
