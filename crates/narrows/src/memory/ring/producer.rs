@@ -175,13 +175,16 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         Self::TOGETHER != 0 && self.head.is_multiple_of(Self::TOGETHER)
     }
 
-    /// Fetches the lines of the next slots together, if it is time to and they are known to be
-    /// free.
+    /// Fetches the lines of the next slots together, if it is time to and they are free.
     #[inline(always)]
-    fn fetch(&self) {
+    fn fetch(&mut self) {
         if self.fetches() {
             core::hint::cold_path();
-            if self.count - self.head.wrapping_sub(self.freed) >= Self::TOGETHER {
+            let enough = |tx: &Self| tx.count - tx.head.wrapping_sub(tx.freed) >= Self::TOGETHER;
+            // The credit is one line of the peer's to wait for, and slots that are not fetched
+            // together are one each. Credit that cannot be is found again when no slot is known to
+            // be free.
+            if enough(self) || self.refresh().is_ok() && enough(self) {
                 self.slots.fetch_to_write(self.at(self.head), self.line);
             }
         }

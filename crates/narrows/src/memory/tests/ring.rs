@@ -164,6 +164,25 @@ fn lines_are_fetched_together_of_free_slots_alone() {
 }
 
 #[test]
+fn credit_is_looked_at_where_too_few_slots_are_known_to_be_free_to_be_fetched_together() {
+    const PAYLOAD: [u8; 48] = [0xff; 48];
+    for (credit, believed) in [(6, true), (9, false)] {
+        let of_a = layout(8, 2);
+        let (mine, theirs) = (formatted(&of_a), formatted(&layout(8, 0)));
+        let mut tx = Producer::new(&of_a, &mine, &layout(8, 0), &theirs).expect("fits");
+        (0..6).for_each(|_| tx.publish(&message(0), &PAYLOAD));
+        theirs.poke(CREDIT, credit);
+        // To the first of four slots, of which one more is known to be free.
+        tx.publish(&message(0), &PAYLOAD);
+        let last_words = [2, 3].map(|slot| mine.word(1024 + slot * 64 + 60));
+        assert_eq!(last_words, [if believed { 0 } else { u32::MAX }; 2], "credit {credit}");
+        assert_eq!(tx.room(), Ok(true));
+        tx.publish(&message(0), &PAYLOAD);
+        assert_eq!(tx.room(), if believed { Ok(true) } else { Err(Corrupt::Credit) });
+    }
+}
+
+#[test]
 fn a_receiver_is_rung_for_the_message_it_named_and_not_before() {
     for start in [0, u32::MAX - 20] {
         for messages in 1..=4u32 {
