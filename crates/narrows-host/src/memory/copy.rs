@@ -128,7 +128,8 @@ unsafe fn by_vectors(from: *const u8, to: *mut u8, len: usize) {
     use std::arch::x86_64::{__m256i, _mm256_storeu_si256 as store};
     let last = len - VECTORS;
     let mut at = 0;
-    // From the second step on no store lies in two cache lines, wherever the target begins.
+    // Between the first step and the last no store lies in two cache lines, wherever the target
+    // begins.
     let mut next = VECTORS - to.addr() % VECTOR;
     loop {
         let (one, two, three, four): (__m256i, __m256i, __m256i, __m256i);
