@@ -113,6 +113,9 @@ unsafe fn by_sixteens(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
+/// Bytes of a page.
+#[cfg(any(test, all(target_arch = "x86_64", not(miri))))]
+const PAGE: usize = 4096;
 /// Bytes of a vector.
 #[cfg(target_arch = "x86_64")]
 const VECTOR: usize = 32;
@@ -120,45 +123,74 @@ const VECTOR: usize = 32;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const VECTORS: usize = 4 * VECTOR;
 
+/// Copies by steps of eight vectors, in two halves.
+///
+/// A load waits for a store made just before if both lie at the same place of their pages, but for
+/// a part of a vector, as if they were of the same bytes (Zen 4). Where the target begins a little
+/// behind the source within a page, that would be each load from the second step on. There the
+/// second half goes first: the stores that the first would wait for were made two halves ago.
+///
 /// # Safety
 /// As for [`copy_long`], with at least [`VECTORS`] bytes, on a processor that has these vectors.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx")]
 unsafe fn by_vectors(from: *const u8, to: *mut u8, len: usize) {
-    use std::arch::x86_64::{__m256i, _mm256_storeu_si256 as store};
-    let last = len - VECTORS;
-    let mut at = 0;
-    // Between the first step and the last no store lies in two cache lines, wherever the target
-    // begins.
-    let mut next = VECTORS - to.addr() % VECTOR;
-    loop {
-        let (one, two, three, four): (__m256i, __m256i, __m256i, __m256i);
-        // SAFETY: a step ends where `len` does, at the latest.
+    const STEP: usize = 2 * VECTORS;
+    let Some(last) = len.checked_sub(STEP) else {
+        // SAFETY: both end where `len` does, at the latest, and may have bytes in common.
         unsafe {
-            std::arch::asm!(
-                "vmovdqu {one}, [{from} + {at}]",
-                "vmovdqu {two}, [{from} + {at} + 32]",
-                "vmovdqu {three}, [{from} + {at} + 64]",
-                "vmovdqu {four}, [{from} + {at} + 96]",
-                from = in(reg) from,
-                at = in(reg) at,
-                one = out(ymm_reg) one,
-                two = out(ymm_reg) two,
-                three = out(ymm_reg) three,
-                four = out(ymm_reg) four,
-                options(readonly, nostack, preserves_flags)
-            );
-            store(to.add(at).cast(), one);
-            store(to.add(at + 32).cast(), two);
-            store(to.add(at + 64).cast(), three);
-            store(to.add(at + 96).cast(), four);
+            four(from, to);
+            if len > VECTORS {
+                four(from.add(len - VECTORS), to.add(len - VECTORS));
+            }
+        }
+        return;
+    };
+    let behind = to.addr().wrapping_sub(from.addr()) % PAGE;
+    let halves = if (1..STEP).contains(&behind) { [VECTORS, 0] } else { [0, VECTORS] };
+    let mut at = 0;
+    loop {
+        for half in halves {
+            // SAFETY: a step ends where `len` does, at the latest.
+            unsafe { four(from.add(at + half), to.add(at + half)) };
         }
         if at == last {
             break;
         }
-        // As in `by_sixteens`.
-        at = last.min(next);
-        next = at + VECTORS;
+        // Between the first step and the last no store lies in two cache lines, wherever the target
+        // begins. The last has bytes of the one before, if there is no whole one left.
+        at = last.min(at + STEP - to.wrapping_add(at).addr() % VECTOR);
+    }
+}
+
+/// Copies four vectors.
+///
+/// # Safety
+/// As for [`copy_long`], of [`VECTORS`] bytes.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline]
+#[target_feature(enable = "avx")]
+unsafe fn four(from: *const u8, to: *mut u8) {
+    use std::arch::x86_64::{__m256i, _mm256_storeu_si256 as store};
+    let (one, two, three, four): (__m256i, __m256i, __m256i, __m256i);
+    // SAFETY: the caller vouches for the bytes, and no instruction here asks for alignment.
+    unsafe {
+        std::arch::asm!(
+            "vmovdqu {one}, [{from}]",
+            "vmovdqu {two}, [{from} + 32]",
+            "vmovdqu {three}, [{from} + 64]",
+            "vmovdqu {four}, [{from} + 96]",
+            from = in(reg) from,
+            one = out(ymm_reg) one,
+            two = out(ymm_reg) two,
+            three = out(ymm_reg) three,
+            four = out(ymm_reg) four,
+            options(readonly, nostack, preserves_flags)
+        );
+        store(to.cast(), one);
+        store(to.add(32).cast(), two);
+        store(to.add(64).cast(), three);
+        store(to.add(96).cast(), four);
     }
 }
 
@@ -368,9 +400,12 @@ mod tests {
         let lengths = (0..600).chain(LONGEST - 300..=LONGEST).step_by(APART);
         for len in lengths.filter(|len| (least..=most).contains(len)) {
             for (from, at) in [(0, 0), (1, 0), (0, 1), (17, 40), (63, 33), (3, 16), (7, 48)] {
-                let mut target = vec![0; LONGEST + 64];
-                // SAFETY: both vectors are 64 bytes longer than the longest, and apart.
-                unsafe { way(source.as_ptr().add(from), target.as_mut_ptr().add(at), len) };
+                // A page apart: some ways go by where the two lie within theirs.
+                let mut both = vec![0; PAGE + LONGEST + 64];
+                let (page, target) = both.split_at_mut(PAGE);
+                page[..source.len()].copy_from_slice(&source);
+                // SAFETY: both are at least 64 bytes longer than the longest, and apart.
+                unsafe { way(page.as_ptr().add(from), target.as_mut_ptr().add(at), len) };
                 let (before, rest) = target.split_at(at);
                 let (copied, behind) = rest.split_at(len);
                 assert_eq!(copied, &source[from..from + len], "{len} bytes");
