@@ -159,7 +159,7 @@ unsafe fn by_vectors(from: *const u8, to: *mut u8, len: usize) {
         }
         // Between the first step and the last no store lies in two cache lines, wherever the target
         // begins. The last has bytes of the one before, if there is no whole one left.
-        at = last.min(at + STEP - to.wrapping_add(at).addr() % VECTOR);
+        at = last.min(at + STEP - (to.addr() + at) % VECTOR);
     }
 }
 

@@ -180,6 +180,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     fn fetch(&mut self) {
         if self.fetches() {
             core::hint::cold_path();
+            // Not by `full`, with which a send takes 49 instructions instead of 48.
             let enough = |tx: &Self| tx.count - tx.head.wrapping_sub(tx.freed) >= Self::TOGETHER;
             // The credit is one line of the peer's to wait for, and slots that are not fetched
             // together are one each. Credit that cannot be is found again when no slot is known to
