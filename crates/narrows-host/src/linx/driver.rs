@@ -18,12 +18,16 @@ pub(super) const USUAL: u8 = 4;
 /// The longest frame: a whole signal and its header, in whole lines.
 pub(super) const MTU: usize = LONGEST + 64;
 
+/// Slots of a link. Few: of a server with a thousand clients, the memory for each counts more
+/// than how many signals of one can be under way.
+const SLOTS: u32 = 128;
+
 /// How the memory of a link between LINX nodes is laid out.
 pub(super) fn layout(line: u32) -> Result<Layout, LayoutError> {
     let class = |size, count| Class { placement: Placement::External, size, count };
     Layout::new(
         line,
-        Layout::usual_slots(line),
+        SLOTS,
         &[class(256, 256), class(1024, 256), class(8192, 64), class(MTU as u32, 40)],
     )
 }

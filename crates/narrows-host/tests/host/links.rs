@@ -97,7 +97,7 @@ fn what_the_owner_writes_the_peer_reads_and_the_header_is_the_owners() {
     assert_eq!((of_a.name, of_b.name), (name("b"), name("a")));
     assert_eq!(of_b.peer.size(), layout.size());
     assert_eq!(Layout::read(&of_b.peer, narrows_host::LINE).unwrap().slots(), 16);
-    assert_eq!(Layout::read(&of_a.peer, narrows_host::LINE).unwrap().slots(), 128);
+    assert_eq!(Layout::read(&of_a.peer, narrows_host::LINE).unwrap().slots(), 256);
 
     let at = layout.size() - 512;
     let own = of_a.own.words(at, 128).unwrap();

@@ -79,8 +79,9 @@ fn counts_are_those_of_the_messages_that_were_sent() {
     let to = Address { link, port: 1 };
     let mut observer = observer(directory.path());
     let mut sent = 0;
-    // Over the ring of 128 slots, once around and more.
-    for step in [0, 1, 7, 56, 100, 127, 128, 1] {
+    let slots = Layout::standard(narrows_host::LINE).unwrap().slots().into();
+    // Over the ring, once around and more.
+    for step in [0, 1, 7, 56, 200, slots - 1, slots, 1] {
         let before = observer.look();
         for _ in 0..step {
             a.send(1, to, b"hello", SOON).unwrap();
@@ -91,13 +92,13 @@ fn counts_are_those_of_the_messages_that_were_sent() {
         assert_eq!(of_a.sent - counts(of(&before, "a")).sent, step);
         assert_eq!((of_a.sent, of_a.received, of_b.sent), (sent, 0, 0));
         assert_eq!((of_b.received, of_b.waiting), (sent - step, Some(step)));
-        assert_eq!((of_a.waiting, of_a.credit), (Some(0), Some(128 - step)));
+        assert_eq!((of_a.waiting, of_a.credit), (Some(0), Some(slots - step)));
         while receive(&mut b) {}
         // Credit that is held back for a batch is given before it waits.
         rest(&mut b);
         let seen = observer.look();
         let (of_a, of_b) = (counts(of(&seen, "a")), counts(of(&seen, "b")));
-        assert_eq!((of_b.received, of_b.waiting, of_a.credit), (sent, Some(0), Some(128)));
+        assert_eq!((of_b.received, of_b.waiting, of_a.credit), (sent, Some(0), Some(slots)));
     }
     let seen = observer.look();
     let (of_a, of_b) = (of(&seen, "a"), of(&seen, "b"));

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::message::{To, plain};
+use super::route::Route;
 use super::{Address, FlowId, Message, Node, Port, PortError, Received, SendError};
 use crate::platform::Platform;
 
@@ -60,7 +61,7 @@ impl<P: Platform> Node<P> {
         let mut sent = 0;
         loop {
             if let Ok(route) = self.route_of(from, to) {
-                sent += self.post(&route, plain(messages.get(sent..).unwrap_or_default()));
+                sent += self.post_all(&route, messages.get(sent..).unwrap_or_default());
             }
             let Some(message) = messages.get_mut(sent) else { return Ok(sent) };
             match self.until_sent(from, to, message, within, &mut deadline) {
@@ -69,6 +70,12 @@ impl<P: Platform> Node<P> {
                 Err(_) => return Ok(sent),
             }
         }
+    }
+
+    /// As [`Node::post`]. Apart from its caller, whose values would take up the registers.
+    #[inline(never)]
+    fn post_all(&mut self, route: &Route, messages: &[Message<'_>]) -> usize {
+        self.post(route, plain(messages))
     }
 
     /// Receives the messages of an endpoint that are there, one after the other, as

@@ -11,6 +11,9 @@ use crate::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 const RETURNED: u32 = 1;
 /// What [`Returner::left`] begins with.
 const FULL: i32 = MOST_HELD_BACK as i32 - 1;
+/// The most bytes of blocks held back: a sender of long payloads is to have almost all of its pool,
+/// and what a batch saves is little beside the copying of one.
+const MOST_BYTES_HELD_BACK: u32 = 128 << 10;
 
 /// The receiver's side: names blocks it is done with.
 pub struct Returner<O: OwnMemory> {
@@ -37,7 +40,8 @@ impl<O: OwnMemory> Returner<O> {
         for (weight, class) in weights.iter_mut().zip(theirs.classes()) {
             // A quarter of them and of the ring that they return by, so that what is withheld for
             // a batch never starves a sender.
-            let batch = (class.count.min(mine.returns()) / 4).clamp(1, MOST_HELD_BACK);
+            let quarter = class.count.min(mine.returns()) / 4;
+            let batch = quarter.min(MOST_BYTES_HELD_BACK / class.size).clamp(1, MOST_HELD_BACK);
             *weight = MOST_HELD_BACK.div_ceil(batch) as u8;
         }
         Ok(Returner { ring, counts, given: 0, published: 0, weights, left: FULL })

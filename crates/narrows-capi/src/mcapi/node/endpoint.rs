@@ -1,7 +1,6 @@
 //! Getting endpoints and giving them back, deleting them, and the attributes of a node's own.
 
 use narrows::link::LinkId;
-use narrows::memory::Layout;
 use narrows::platform::Platform as _;
 
 use super::super::attribute::{
@@ -181,7 +180,7 @@ impl<H: Home> Node<H> {
                 Some(node) => [node.domain(), node.node()],
                 None => [u32::MAX; 2],
             },
-            NUM_SEND_BUFFERS => [Layout::usual_slots(On::<H>::LINE), 0],
+            NUM_SEND_BUFFERS => [super::slots(On::<H>::LINE), 0],
             NUM_RECV_BUFFERS => [INBOX.saturating_sub(waiting), 0],
             STATUS => [self.channel_flags(endpoint), 0],
             _ => [endpoint.attributes.get(number).ok_or(Status::AttrNum)?, 0],

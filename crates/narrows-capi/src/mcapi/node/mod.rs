@@ -110,12 +110,18 @@ pub(super) struct Node<H: Home> {
     pub routes: Routes,
 }
 
+/// Slots of a link, with lines of `line` bytes: in 16 KiB at most, as a server may have hundreds of
+/// links.
+pub(super) const fn slots(line: u32) -> u32 {
+    if line > 64 { 128 } else { 256 }
+}
+
 /// The layout of a node's half of each link, with lines of `line` bytes.
 #[must_use]
 pub fn layout(line: u32) -> Option<Layout> {
     let class = |size, count| Class { placement: PLACEMENT, size, count };
     let classes = [class(64, 128), class(1024, 64), class(8192, 32), class(LONGEST, 16)];
-    let layout = Layout::new(line, Layout::usual_slots(line), &classes).ok()?;
+    let layout = Layout::new(line, slots(line), &classes).ok()?;
     // One more, for what nodes say to each other.
     layout.with_channels(MAX_CHANNELS + 1, CHANNEL_SLOTS).ok()
 }

@@ -32,7 +32,7 @@ const SLOTS_AT: usize = PAGE;
 const BACK_SLOTS_AT: usize = SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
 const THERE_AT: usize = BACK_SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
 /// Room for a pool's blocks of the largest of its usual sizes.
-const THERE_LEN: usize = 11 * MAX_BYTES;
+const THERE_LEN: usize = 12 * MAX_BYTES;
 const BACK_AT: usize = THERE_AT + THERE_LEN;
 const BACK_LEN: usize = THERE_LEN;
 /// Length of the shared memory in bytes.

@@ -201,14 +201,8 @@ impl Layout {
         Ok(self)
     }
 
-    /// Slots of the usual layouts, in 16 KiB at most.
-    #[must_use]
-    pub const fn usual_slots(line: u32) -> u32 {
-        if line > 64 { 128 } else { 256 }
-    }
-
-    /// The usual layout: [usual slots](Layout::usual_slots); internal blocks few enough to stay in
-    /// a cache, external ones enough of them that they do not.
+    /// The usual layout: 256 slots; internal blocks few enough to stay in a cache, external ones
+    /// enough of them that they do not.
     ///
     /// # Errors
     /// The line is none.
@@ -218,7 +212,7 @@ impl Layout {
         let least = line.max(64);
         Layout::new(
             line,
-            Layout::usual_slots(line),
+            256,
             &[
                 class(Placement::Internal, least, 32),
                 class(Placement::Internal, 1024, 16),
@@ -227,7 +221,7 @@ impl Layout {
                 class(Placement::External, least, 256),
                 class(Placement::External, 1024, 256),
                 class(Placement::External, 8192, 64),
-                class(Placement::External, 65536, 40),
+                class(Placement::External, 65536, 48),
             ],
         )
     }
