@@ -79,7 +79,7 @@ fn counts_are_those_of_the_messages_that_were_sent() {
     let to = Address { link, port: 1 };
     let mut observer = observer(directory.path());
     let mut sent = 0;
-    let slots = Layout::standard(narrows_host::LINE).unwrap().slots().into();
+    let slots = Layout::standard(narrows_host::LINE).unwrap().slots();
     // Over the ring, once around and more.
     for step in [0, 1, 7, 56, 200, slots - 1, slots, 1] {
         let before = observer.look();
