@@ -263,6 +263,28 @@ fn what_is_held_back_for_a_batch_starves_no_sender() {
     }
 }
 
+/// How many messages in blocks of this size, of which there are 48, are received until the sender
+/// can see that one came back.
+fn received_until_one_comes_back(size: u32) -> usize {
+    let layout = Layout::new(64, 256, &[class(Placement::External, size, 48)]).expect("possible");
+    let mut pair = pair(&layout, &layout);
+    let returned = pair.of_b.word(644);
+    (1..=48)
+        .find(|_| {
+            send_block(&mut pair, b"x", Ack::Batched);
+            let taken = pair.b.take().expect("honest").expect("sent");
+            pair.b.release(&Core, &taken.descriptor);
+            pair.of_b.word(644) != returned
+        })
+        .expect("some come back")
+}
+
+#[test]
+fn of_long_blocks_few_are_held_back() {
+    let until = [100, 8192, 16384, 65536, 1 << 17, 1 << 20].map(received_until_one_comes_back);
+    assert_eq!(until, [11, 11, 8, 2, 1, 1]);
+}
+
 #[test]
 fn a_return_ring_smaller_than_the_pool_does_not_overflow() {
     let mut pair = pair(&layout(256, 64), &layout(256, 2));
