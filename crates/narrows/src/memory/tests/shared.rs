@@ -26,6 +26,12 @@ fn send_block(pair: &mut Pair, payload: &[u8], ack: Ack) -> Block {
     block
 }
 
+/// Takes the next message and releases it.
+fn receive(pair: &mut Pair) {
+    let taken = pair.b.take().expect("honest").expect("sent");
+    pair.b.release(&Core, &taken.descriptor);
+}
+
 #[test]
 fn a_block_travels_and_comes_back() {
     let mut pair = small();
@@ -202,8 +208,7 @@ fn the_sender_is_told_in_the_way_it_asked() {
     for (ack, credit, rings) in [(Ack::Batched, 0, 0), (Ack::Lazy, 1, 0), (Ack::Interrupt, 1, 1)] {
         let mut pair = pair(&layout(64, 64), &layout(64, 64));
         send_block(&mut pair, b"x", ack);
-        let taken = pair.b.take().expect("honest").expect("sent");
-        pair.b.release(&Core, &taken.descriptor);
+        receive(&mut pair);
         let words = (pair.of_b.word(640), pair.of_b.word(644), pair.bell_of_a.get());
         assert_eq!(words, (credit, credit, rings), "{ack:?}");
         pair.b.flush(&Core);
@@ -217,8 +222,7 @@ fn a_sender_that_sleeps_for_credit_is_rung_and_others_are_not() {
         let mut pair = small();
         pair.a.publish(message(0), Placed::InSlot(b"x"));
         pair.a.tx.want(wanted);
-        let taken = pair.b.take().expect("honest").expect("sent");
-        pair.b.release(&Core, &taken.descriptor);
+        receive(&mut pair);
         assert_eq!(pair.bell_of_a.get(), u32::from(wanted));
     }
 }
@@ -239,8 +243,7 @@ fn what_is_given_back_goes_with_a_message_whose_bell_sends() {
     for (rung, given) in [(0, 0), (1000, 1)] {
         let mut pair = pair(&layout(256, 64), &layout(256, 64));
         send_block(&mut pair, b"x", Ack::Batched);
-        let taken = pair.b.take().expect("honest").expect("sent");
-        pair.b.release(&Core, &taken.descriptor);
+        receive(&mut pair);
         pair.a.rx.arm(1);
         pair.bell_of_a.set(rung);
         pair.b.publish(message(0), Placed::InSlot(b"y"));
@@ -256,8 +259,7 @@ fn what_is_held_back_for_a_batch_starves_no_sender() {
         let mut pair = pair(&layout(slots, senders), &layout(slots, receivers));
         for round in 0..300 {
             send_block(&mut pair, b"x", Ack::Batched);
-            let taken = pair.b.take().expect("honest").expect("sent");
-            pair.b.release(&Core, &taken.descriptor);
+            receive(&mut pair);
             assert_eq!(pair.a.room(true), Ok(true), "round {round}, {receivers} blocks opposite");
         }
     }
@@ -272,8 +274,7 @@ fn received_until_one_comes_back(size: u32) -> usize {
     (1..=48)
         .find(|_| {
             send_block(&mut pair, b"x", Ack::Batched);
-            let taken = pair.b.take().expect("honest").expect("sent");
-            pair.b.release(&Core, &taken.descriptor);
+            receive(&mut pair);
             pair.of_b.word(644) != returned
         })
         .expect("some come back")
@@ -360,16 +361,14 @@ fn a_sender_out_of_slots_sleeps_whatever_blocks_came_back() {
     let mut pair = pair(&layout(4, 8), &layout(4, 8));
     for _ in 0..2 {
         send_block(&mut pair, b"x", Ack::Lazy);
-        let taken = pair.b.take().expect("honest").expect("sent");
-        pair.b.release(&Core, &taken.descriptor);
+        receive(&mut pair);
     }
     for _ in 0..4 {
         send_block(&mut pair, b"x", Ack::Lazy);
     }
     assert_eq!(pair.a.room(true), Ok(false));
     assert!(would_sleep(&pair.a));
-    let taken = pair.b.take().expect("honest").expect("sent");
-    pair.b.release(&Core, &taken.descriptor);
+    receive(&mut pair);
     assert!(!would_sleep(&pair.a));
 }
 
@@ -377,14 +376,12 @@ fn a_sender_out_of_slots_sleeps_whatever_blocks_came_back() {
 fn a_sender_out_of_blocks_sleeps_whatever_credit_came_back() {
     let mut pair = pair(&layout(64, 2), &layout(64, 2));
     pair.a.publish(Descriptor { ack: Ack::Lazy, ..message(0) }, Placed::InSlot(b"x"));
-    let taken = pair.b.take().expect("honest").expect("sent");
-    pair.b.release(&Core, &taken.descriptor);
+    receive(&mut pair);
     send_block(&mut pair, b"x", Ack::Lazy);
     send_block(&mut pair, b"x", Ack::Lazy);
     assert_eq!(pair.a.take_block(Placement::External, 1), Ok(Err(PoolError::Empty)));
     assert!(would_sleep(&pair.a));
-    let taken = pair.b.take().expect("honest").expect("sent");
-    pair.b.release(&Core, &taken.descriptor);
+    receive(&mut pair);
     assert!(!would_sleep(&pair.a));
 }
 
